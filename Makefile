@@ -82,7 +82,7 @@ bench-compare: setup ## this tree against the revision BASE, run by run: ratios 
 soak: setup ## random faults under load for MINUTES from SEED, and a verdict over everything written and seen
 	@$(RUN) dev.soak --minutes $(MINUTES) --seed $(SEED)
 
-faults: setup ## ROUNDS random faults under load from SEED; figures, raw history, take-over times as a picture
+faults: setup ## ROUNDS random faults under load from SEED, Cores in a group; figures, raw history, take-over times as a picture
 	@$(RUN) dev.soak --rounds $(ROUNDS) --seed $(SEED)
 
 long: setup ## tests of minutes that `make test` leaves out: faults while a target is filled

@@ -10,7 +10,7 @@ import contextlib
 import queue
 import random
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,11 +20,13 @@ from core.expiry_checks import Config, ExpiryChecks
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.pipe_reader import PipeReader, Speaker
-from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress, Status
+from core.placing import Placing
+from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Logged, Progress, Status
 from core.reachability import Reachability
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
 from replicator.assembly.expiry_checks import ExpiryReport
+from replicator.coordination.groups.membership import DEFAULT_CAPACITY, Membership
 from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout, escape
 from replicator.coordination.leadership.state import State
@@ -70,6 +72,7 @@ class Agent:
     tasks: the tasks to take part in, registered if they are not yet; empty for all that exist and will exist.
     launcher: makes workers.
     alive: called with the clock's time at each turn of the main loop.
+    group, capacity: the group of Cores that this one joins, "" for none, and the weight that it takes.
     """
 
     def __init__(
@@ -83,6 +86,8 @@ class Agent:
         clock: Callable[[], float] = lease_clock.now,
         look: Callable[[Config, str], ExpiryReport | None] = lambda config, installation: None,
         alive: Callable[[float], None] = lambda now: None,
+        group: str = "",
+        capacity: int = DEFAULT_CAPACITY,
     ) -> None:
         self._coordinator = coordinator
         self._tasks = tuple(tasks)
@@ -112,12 +117,19 @@ class Agent:
             expiry_report=self._expiry_checks.of,
         )
         self._turners = ThreadPoolExecutor(_TURNERS, "turns")
+        membership = Membership(coordinator, layout, group, capacity, self._later_place)
+        self._placing = Placing(membership, lambda: self._context.identity, clock)
         self._named = False
         self._stopping = False
         self._stop_at = 0.0
         self._cut_off_since: float | None = None
         self._list_due = 0.0
         self._watching_list = False
+
+    @property
+    def process(self) -> str:
+        """Id of this process in the tree."""
+        return self._machine_status.identity.process
 
     # From other threads
 
@@ -127,6 +139,9 @@ class Agent:
 
     def _later_wake(self, task: str) -> None:
         self._events.put(lambda: self._wake(task))
+
+    def _later_place(self) -> None:
+        self._events.put(lambda: setattr(self._placing, "due", 0.0))
 
     def _later_write_failed(self, task: str, error: CoordinationError) -> None:
         def tell() -> None:
@@ -138,6 +153,9 @@ class Agent:
         self._events.put(tell)
 
     def _heard(self, task: str, worker: Speaker, message: FromWorker | None) -> None:
+        if isinstance(message, Logged):  # also of a worker that is not the current one any more
+            log.recent.add(message.line)
+            return
         runner = self._runners.get(task)
         if runner is None or not runner.is_current(worker):
             return
@@ -191,6 +209,7 @@ class Agent:
             try:
                 self._context.identity = self._machine_status.claim(self._asked_to_stop)
                 self._named = True
+                self._placing.turn(self._reread)  # before it stands for anything: its host may be drained
                 for task in self._tasks:
                     self._registry.register(task, self._context.identity.host)
                     self._add(task)
@@ -212,6 +231,8 @@ class Agent:
         while not self._done():
             self._take(self._next_due())
             now = self._clock()
+            if now >= self._placing.due:
+                self._place()
             if now >= self._list_due and not self._stopping:
                 self._look_for_tasks(now)
             runners = list(self._runners.values())
@@ -223,7 +244,7 @@ class Agent:
     def _next_due(self) -> float:
         """Seconds until something is to be done by the clock."""
         dues = [runner.due for runner in self._runners.values()]
-        dues.append(self._clock() + _PULSE_SECONDS)
+        dues += [self._clock() + _PULSE_SECONDS, self._placing.due]
         if not self._stopping:
             dues.append(self._list_due)
         else:
@@ -278,6 +299,7 @@ class Agent:
             runner.due = self._clock() + self._reread
         except Exception:
             self._fault(runner)
+        self._placing.moved(runner.task, self._runners)
         self._report(runner)
 
     def _fault(self, runner: TaskRunner) -> None:
@@ -293,10 +315,16 @@ class Agent:
 
     # Tasks
 
+    def _place(self) -> None:
+        self._placing.turn(self._reread)
+        if self._placing.group and not self._stopping:
+            self._run_only(self._placing.tasks)
+        self._placing.apply(self._runners)
+
     def _look_for_tasks(self, now: float) -> None:
         self._list_due = now + self._reread
         self._check_kept()
-        if self._tasks:
+        if self._tasks or self._placing.group:
             return
         try:
             watch = None if self._watching_list else self._list_changed
@@ -310,6 +338,9 @@ class Agent:
             self._watching_list = False
             _LOG.error("the tasks can't be read", code=error.code, error=str(error))
             return
+        self._run_only(names)
+
+    def _run_only(self, names: Collection[str]) -> None:
         for name in names:
             self._add(name)
         gone = set(self._runners) - set(names)
@@ -326,7 +357,9 @@ class Agent:
 
     def _add(self, task: str) -> None:
         if task not in self._runners:
-            self._runners[task] = TaskRunner(task, self._context, lambda: self._later_wake(task))
+            runner = TaskRunner(task, self._context, lambda: self._later_wake(task))
+            self._placing.add(task, runner)
+            self._runners[task] = runner
 
     def _remove(self, task: str) -> None:
         """A task that exists no more; its own turn has seen to its worker first."""
@@ -338,12 +371,20 @@ class Agent:
     def _configs(self) -> dict[str, Mapping[str, Any]]:
         """From the reachability thread."""
         runners = list(self._runners.items())
-        return {name: good.data for name, runner in runners if (good := runner.participant.facts.good) is not None}
+        return {
+            name: runner.connected(good.data)
+            for name, runner in runners
+            if (good := runner.participant.facts.good) is not None
+        }
 
     def _running(self) -> dict[str, Mapping[str, Any]]:
         """From the thread of the expiry checks."""
-        facts = {name: runner.participant.facts for name, runner in list(self._runners.items())}
-        return {name: its.good.data for name, its in facts.items() if its.good and its.state is State.RUNNING}
+        runners = [(runner, runner.participant.facts) for runner in list(self._runners.values())]
+        return {
+            runner.task: runner.connected(facts.good.data)
+            for runner, facts in runners
+            if facts.good and facts.state is State.RUNNING
+        }
 
     def _look_at(self, config: Mapping[str, Any]) -> ExpiryReport | None:
         """From the thread of the expiry checks."""
@@ -376,12 +417,13 @@ class Agent:
         _LOG.info("zookeeper", state=state.value, session=f"{self._coordinator.session_id:#x}")
         self._cut_off_since = None if state is Connection.CONNECTED else self._clock()
         if state is Connection.LOST:
+            self._placing.session_lost()
             for runner in self._runners.values():
                 runner.participant.on_session_lost()
         if state is Connection.CONNECTED:
             if self._named:
                 self._machine_status.publish()  # before we stand: a session that stands has a machine node
-            self._list_due = 0.0
+            self._list_due = self._placing.due = 0.0
             self._watching_list = False
         for runner in self._runners.values():
             runner.due = 0.0
@@ -395,6 +437,7 @@ class Agent:
         _LOG.info("stopping", tasks=len(self._runners))
         self._stopping = True
         self._stop_at = self._clock() + STOP_SECONDS
+        self._placing.leave()
         for runner in self._runners.values():
             runner.participant.stop()
             runner.due = 0.0

@@ -8,22 +8,38 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import descriptors
 from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
+from replicator.coordination.groups.membership import DEFAULT_CAPACITY
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.answers import LogAnswers
 from replicator.host import access
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
 from replicator.zookeeper.client import for_process
+from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
 
 _LOG = log.get_logger("core")
+
+
+class Part(NamedTuple):
+    """What a Core takes part in. tasks: () for all without a group; group: "" for none."""
+
+    tasks: tuple[str, ...] = ()
+    group: str = ""
+    capacity: int = DEFAULT_CAPACITY
+
+    def __str__(self) -> str:
+        if self.group:
+            return f"group {self.group}, capacity {self.capacity}"
+        return ", ".join(self.tasks) or "all tasks"
 
 
 def validate(config: dict[str, Any]) -> dict[str, Any]:
@@ -32,7 +48,7 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
 
 def run(
     zookeeper: str,
-    tasks: tuple[str, ...],
+    part: Part,
     host: str,
     root: str,
     session_timeout: float,
@@ -44,12 +60,12 @@ def run(
     descriptors.provide()
     access.name_process(f"the Core {host}")  # before workers are started: they inherit it
     with held(pid_file, ProcessRecord.of("core", zookeeper, root, host=host), _LOG) as stopping:
-        _run(zookeeper, tasks, host, root, session_timeout, log_format, stopping)
+        _run(zookeeper, part, host, root, session_timeout, log_format, stopping)
 
 
 def _run(
     zookeeper: str,
-    tasks: tuple[str, ...],
+    part: Part,
     host: str,
     root: str,
     session_timeout: float,
@@ -59,23 +75,36 @@ def _run(
     coordinator = for_process(zookeeper, session_timeout, Layout(root), "core")
     launcher = Launcher(log_format)
     manager = ServiceManager()
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, validate, look=launcher.look, alive=manager.alive)
+    agent = Agent(
+        coordinator,
+        Layout(root),
+        host,
+        part.tasks,
+        launcher,
+        validate,
+        look=launcher.look,
+        alive=manager.alive,
+        group=part.group,
+        capacity=part.capacity,
+    )
     _stop_on_signals(agent, manager, stopping)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()
+    answers = LogAnswers(coordinator, Layout(root), lambda: agent.process, log.recent.text)
+    lines = LogService(coordinator, answers, _LOG).start()
 
     # Started, also while ZooKeeper is away: to be killed and started again would not bring it back.
     manager.ready(f"waiting for ZooKeeper at {zookeeper}")
 
     def up(name: str) -> None:
-        stands = ", ".join(tasks) or "all tasks"
         session = f"session {coordinator.session_timeout:g} s"
-        print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
-        manager.ready(f"up as {name}, {stands}")
+        print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {part}", flush=True)
+        manager.ready(f"up as {name}, {part}")
 
     try:
         agent.run(up)
     finally:
+        lines.stop()
         outages.stop()
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from replicator.coordination.addresses.choice import AddressPlan
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import LagFacts
@@ -23,7 +24,8 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     """Everything a worker is started with. config: the validated task configuration as plain data (references to
     secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
     by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says; orders:
-    of operators, of tables in quarantine; installation, previous: see `Term`."""
+    of operators, of tables in quarantine; installation, previous: see `Term`; addresses: of the address book, of which
+    `config` has host and port."""
 
     task: str
     uid: str
@@ -36,6 +38,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     installation: str = ""
     previous: int | None = None
     purged: tuple[str, ...] = ()
+    addresses: tuple[AddressPlan, ...] = ()
 
 
 class Lease(NamedTuple):
@@ -62,6 +65,52 @@ class SchemaHistoryAnswer(msgspec.Struct, frozen=True, tag=True):
     number: int
     records: tuple[SchemaRecord, ...] = ()
     error: ReplicatorError | None = None
+
+
+class Logged(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: a line that the worker has logged, for the lines that the Core keeps."""
+
+    line: str
+
+
+class ProposeAddress(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: check this address of the book beside the work, and answer `AddressPassed` or `AddressRefused`;
+    "": there is nothing to check."""
+
+    section: str
+    address: str
+
+
+class AddressRecorded(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: the answer to `AddressAccepted`, when it is durable."""
+
+    section: str
+
+
+class AddressPassed(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: the proposed address has passed the checks; a worker that starts there makes them again."""
+
+    section: str
+    address: str
+
+
+class AddressRefused(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: the address has not passed the checks. `ended`: the worker was to connect to it, and this is its
+    last word before exit 0."""
+
+    section: str
+    address: str
+    error: dict[str, str]
+    ended: bool = False
+
+
+class AddressAccepted(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: the address has passed the checks at the position at which the worker begins. The agent records
+    it and answers `AddressRecorded`; until then nothing is delivered. `cluster`: see `AcceptedAddress`."""
+
+    section: str
+    address: str
+    cluster: str = ""
 
 
 class LoadSchemaHistory(msgspec.Struct, frozen=True, tag=True):
@@ -138,7 +187,18 @@ class SecretChanged(msgspec.Struct, frozen=True, tag=True):
     error: dict[str, str]
 
 
-ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer
+ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer | ProposeAddress | AddressRecorded
+AboutAddress: TypeAlias = AddressPassed | AddressRefused | AddressAccepted
 FromWorker: TypeAlias = (
-    Progress | Status | Streaming | Waiting | Failed | Drained | SecretChanged | LoadSchemaHistory | AppendSchemaHistory
+    Progress
+    | Status
+    | Streaming
+    | Waiting
+    | Failed
+    | Drained
+    | SecretChanged
+    | Logged
+    | LoadSchemaHistory
+    | AppendSchemaHistory
+    | AboutAddress
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,23 +16,23 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from replicator.config.addresses import Address, addresses
+from replicator.net.greetings import unanswered
 
 T = TypeVar("T")
 
 INTERVAL: Final = 5.0
 _TIMEOUT: Final = 2.0
 _HEAD: Final = b"HEAD / HTTP/1.0\r\n\r\n"
-_API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, no client id
 
 
 def greets(address: Address) -> bool:
     """A MySQL or MariaDB server, or an error packet of one: it is there."""
-    return _answers(address, b"")
+    return not unanswered(address, "database")
 
 
 def knows_requests(address: Address) -> bool:
     """A Kafka broker."""
-    return _answers(address, _API_VERSIONS)
+    return not unanswered(address, "kafka")
 
 
 def speaks_http(url: str) -> bool:
@@ -62,8 +61,7 @@ def speaks_http(url: str) -> bool:
 def _answers(address: Address, question: bytes) -> bool:
     try:
         with socket.create_connection(address, timeout=_TIMEOUT) as connection:
-            if question:
-                connection.sendall(question)
+            connection.sendall(question)
             return bool(connection.recv(1))
     except OSError:
         return False
@@ -85,8 +83,15 @@ def targets(config: Mapping[str, Any]) -> tuple[Address, ...]:
 
 
 def _servers(section: Mapping[str, Any]) -> tuple[Address, ...]:
+    """() for a name of the address book that has no address."""
+    if section.get("address"):
+        return ()
     hosts = section.get("hosts") or [f"{section.get('host', '127.0.0.1')}:{section.get('port', 3306)}"]
     return addresses(hosts)
+
+
+def _unresolved(config: Mapping[str, Any], section: str) -> bool:
+    return bool((config.get(section) or {}).get("address"))
 
 
 def registries(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -139,7 +144,7 @@ class Reachability:
             of_registry = registries(config)
             found[task] = {
                 "source": any(greeted[address] for address in sources(config)),
-                "sink": not of_sink or any(of_sink),
+                "sink": (not of_sink and not _unresolved(config, "sink")) or any(of_sink),
             }
             if of_registry:
                 found[task]["registry"] = any(spoke[url] for url in of_registry)

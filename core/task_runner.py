@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from core.context import CoreContext, WorkerProcess
 from core.protocol import (
+    AddressAccepted,
+    AddressPassed,
+    AddressRefused,
     Drain,
     Drained,
     Failed,
@@ -19,8 +23,11 @@ from core.protocol import (
     Waiting,
     WorkerSpec,
 )
+from core.task_addresses import RunnerAddresses
 from core.task_gauge import TaskGauge
 from core.watchdog import Watchdog
+from replicator.config.ddns import resolved
+from replicator.coordination.addresses.task_addresses import TaskAddresses
 from replicator.coordination.clock import now_ms
 from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.installation import installation_id
@@ -29,14 +36,15 @@ from replicator.coordination.leadership.participant import Participant
 from replicator.coordination.leadership.progress import TermProgress
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config
-from replicator.coordination.records import TaskFigures
+from replicator.coordination.records import AcceptedAddress, TaskFigures
 from replicator.coordination.tasks.purged import Purged
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
-from replicator.errors import CoordinationError, LeadershipLost, ProcessError
+from replicator.errors import CoordinationError, LeadershipLost, NotConnected, ProcessError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.telemetry import log
 
 _LEASE_OVER = "E4008"
+_AGAIN_SECONDS = 0.2
 
 
 class TaskRunner:
@@ -53,6 +61,8 @@ class TaskRunner:
         self.gauge = TaskGauge(context.clock)
         self._context = context
         self._worker: WorkerProcess | None = None
+        self._term: Leading | None = None
+        self._addresses = RunnerAddresses()
         self._watchdog = Watchdog()
         self._pieces = 0
         self._epoch = 0  # of the last worker's term
@@ -72,6 +82,16 @@ class TaskRunner:
             kept=context.kept,
         )
 
+    def _purged(self) -> tuple[str, ...]:
+        """Of the task's name; none where that can't be read, as no position is ignored on a guess."""
+        try:
+            return Purged(self._context.coordinator, self._context.layout).read(self.task).uids
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            self._log.error("purged tasks of this name are not known", code=error.code, error=str(error), fix=error.fix)
+            return ()
+
     # What the participant asks of its workers
 
     def start(self, term: Leading, config: Config, checkpoint: Checkpoint | None) -> None:
@@ -79,6 +99,9 @@ class TaskRunner:
         configured = config.data.get("source", {}).get("server_id")
         server_id = ReplicaIds(context.coordinator, context.layout).of(task, uid, configured)
         installation = installation_id(context.kept, context.layout)
+        view = self.participant.view
+        plans = self._addresses.begin(view.addresses if view is not None else ())
+        data = resolved(config.data, {plan.section: plan.address for plan in plans})
         path = context.layout.contender(task, name)
         lease = context.leases.begin(task, path, term.czxid)
         spec = WorkerSpec(
@@ -86,13 +109,14 @@ class TaskRunner:
             uid,
             term.epoch,
             context.identity.host,
-            config.data,
+            data,
             checkpoint,
             server_id,
             config.orders,
             installation=installation,
             previous=term.previous,
-            purged=tuple(Purged(context.coordinator, context.layout).uids(task)),
+            purged=self._purged(),
+            addresses=plans,
         )
         try:
             worker = context.launcher.start(spec, lease.deadline)
@@ -102,7 +126,7 @@ class TaskRunner:
             refused = ProcessError("E5018", f"the worker of '{task}' could not be started", found=str(error))
             self.gauge.wait(refused.to_dict())
             raise refused from error
-        self._worker = worker
+        self._worker, self._term = worker, term
         self._watchdog = Watchdog()
         sink = config.data.get("sink", {}).get("type", "")
         self.gauge.reset(sink, same_term=term.epoch == self._epoch)
@@ -133,6 +157,7 @@ class TaskRunner:
         """The lease ends first: whatever the worker does until the signal reaches it, nothing leaves any more."""
         self._context.leases.drop(self.task)
         worker, self._worker = self._worker, None
+        self._addresses.end()
         if worker is not None:
             self._context.pipes.remove(worker)
             worker.kill()
@@ -181,14 +206,66 @@ class TaskRunner:
                 self.gauge.wait(error)
                 self._log.info("a secret has changed: connecting with the new one", code=error.get("code", ""))
                 participant.on_died()
+            case AddressAccepted() | AddressPassed() | AddressRefused():
+                self._on_address(message)
             case Failed(error, fenced, epoch):
                 self._on_failed(error, fenced, epoch)
             case None:
                 self._on_gone()
 
+    def _on_address(self, message: AddressAccepted | AddressPassed | AddressRefused) -> None:
+        match message:
+            case AddressAccepted():
+                self._addresses.accepted(message)
+                self._record_addresses()
+            case AddressPassed(section, address):
+                if self._addresses.passed(message):
+                    self._log.info("connecting to another address", section=section, address=address)
+                    self.participant.on_outdated()
+            case AddressRefused(_, address, error, ended):
+                if ended:
+                    self.kill()
+                if self._addresses.refused(message):
+                    self._log.warning("address refused", code=error["code"], address=address, found=error["found"])
+                    self.participant.note("address", f"{error['code']} {error['what']}: {error['found']}")
+                if ended:
+                    self.participant.on_address_refused()
+
+    def _record_addresses(self) -> None:
+        """What can't be recorded now is recorded by a later turn; the worker waits for it, up to a limit."""
+        worker, term = self._worker, self._term
+        if worker is None or term is None:
+            return
+        try:
+            for noted in self._addresses.record(self._accept(term), worker.send):
+                self._log.info("connected to another address", change=noted)
+                self.participant.note("address", noted)
+        except (NotConnected, VersionConflict):
+            self.due = min(self.due, self._context.clock() + _AGAIN_SECONDS)
+        except LeadershipLost:
+            return  # the next turn sees that our node is gone
+        except CoordinationError as error:
+            self.kill()
+            self.participant.on_failed(error.to_dict())
+
+    def _accept(self, term: Leading) -> Callable[[str, AcceptedAddress], None]:
+        store = TaskAddresses(self._context.coordinator, self._context.layout)
+        return lambda section, address: store.accept(self.task, term.uid, term.name, section, address)
+
+    def _follow_addresses(self) -> None:
+        view, worker = self.participant.view, self._worker
+        if view is not None and view.exists:
+            self._addresses.follow(view.addresses, worker.send if worker is not None else lambda message: None)
+        self._record_addresses()
+
+    def connected(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration with the addresses that are in use, from any thread."""
+        return resolved(data, self._addresses.in_use)
+
     def _on_failed(self, error: dict[str, str], fenced: bool, epoch: int) -> None:
         self.kill()
         if not fenced:
+            self._addresses.failed()
             self.participant.on_failed(error)
         elif error.get("code") == _LEASE_OVER:
             self.participant.on_lease_over()
@@ -217,6 +294,7 @@ class TaskRunner:
 
     def report(self) -> bool:
         """Logs a change of role. Called after each turn. True when something changed."""
+        self._follow_addresses()
         participant = self.participant
         state = participant.state
         changed = state is not self._reported
@@ -259,6 +337,7 @@ class TaskRunner:
             reach=self._context.reach(self.task),
             checkpoint_ms=self._context.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
         )
+        figures.addresses = self._addresses.figures()
         report = self._context.expiry_report(self.task)
         figures.certificate_ms, figures.certificate = report.certificate_ms, report.certificate
         figures.late_consumers = report.late_consumers

@@ -18,12 +18,15 @@ import msgspec
 
 from core.channel import WorkerEnd
 from core.protocol import (
+    AddressRecorded,
     Drain,
     Drained,
     Failed,
     FromWorker,
     Lease,
+    Logged,
     Progress,
+    ProposeAddress,
     Saved,
     SchemaHistoryAnswer,
     SecretChanged,
@@ -37,6 +40,7 @@ from core.role_log import watched
 from core.schema_history_client import SchemaHistoryClient
 from core.secret_renewal import LOGINS, renewed
 from core.source_watch import watch_source
+from core.worker_addresses import AddressRejected, WorkerAddresses
 from replicator.assembly.pipeline import build_pipeline, build_sink, build_source
 from replicator.config import sealed
 from replicator.config.load import parse_task
@@ -45,7 +49,6 @@ from replicator.errors import (
     LeadershipLost,
     ProcessError,
     ReplicatorError,
-    SecretUnavailable,
     SinkFenced,
     UnknownTerm,
 )
@@ -79,6 +82,7 @@ class Link:
         self._changed = threading.Condition()
         self.drain = threading.Event()
         self.history = SchemaHistoryClient(self.send)
+        self.addresses: WorkerAddresses
 
     def send(self, message: FromWorker) -> None:
         """A closed pipe means that the agent is gone: nothing more may leave."""
@@ -102,6 +106,10 @@ class Link:
                     self._changed.notify_all()
             elif isinstance(message, SchemaHistoryAnswer):
                 self.history.answered(message)
+            elif isinstance(message, ProposeAddress):
+                self.addresses.propose(message.section, message.address)
+            elif isinstance(message, AddressRecorded):
+                self.addresses.recorded(message.section)
 
     def wait_saved(self, number: int, timeout: float) -> bool:
         with self._changed:
@@ -115,7 +123,7 @@ class AgentStore:
 
     def __init__(self, link: Link, loaded: Checkpoint | None) -> None:
         self._link = link
-        self._loaded = loaded
+        self._loaded = self.latest = loaded
         self._number = 0
         self.figures = DeliveryCounters()
         self.retention_headroom_s: float | None = None
@@ -133,6 +141,7 @@ class AgentStore:
 
     def report(self, checkpoint: Checkpoint, *, urgent: bool = False) -> None:
         self._number += 1
+        self.latest = checkpoint
         figures = self.figures
         self._link.send(
             Progress(
@@ -219,8 +228,11 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
     )
     end = WorkerEnd(way)
     link = Link(end)
+    log.recent.forward = lambda line: link.send(Logged(line))
     threading.Thread(target=_watch_lease, args=(term, beat), name="lease", daemon=True).start()
-    link.send(_run(link, spec, term, logger))
+    last = _run(link, spec, term, logger)
+    log.recent.forward = None
+    link.send(last)
     end.close()
     os._exit(0)
 
@@ -237,9 +249,11 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     try:
         config = parse_task(spec.config)
         sealed.bind(spec.config, spec.installation)
+        addresses = WorkerAddresses(spec.config, spec.addresses, term, link.send, lambda: store.latest)
+        link.addresses = addresses
         threading.Thread(target=link.listen, args=(drain,), name="agent", daemon=True).start()
         tables = TargetTables()
-        opened = _opened(config, spec, tables, term, observer, draining)
+        opened = _opened(config, spec, tables, term, observer, draining, addresses)
         if opened is None:
             return Drained(None)
         source, sink = opened
@@ -266,6 +280,8 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         watched_by = {"refused": refused.is_set}
         told = source, store, pipeline.status
         threading.Thread(target=watch_source, args=told, kwargs=watched_by, name="source", daemon=True).start()
+        if spec.addresses:
+            threading.Thread(target=addresses.watch, name="addresses", daemon=True).start()
         last, end = pipeline.run(), pipeline.end
         if last is not None and end is not None and last.position.order >= end.order:
             return Failed(
@@ -275,6 +291,9 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     except (SinkFenced, LeadershipLost) as error:
         logger.warning("fenced", code=error.code, error=str(error))
         return Failed(error.to_dict(), fenced=True, epoch=error.epoch if isinstance(error, UnknownTerm) else 0)
+    except AddressRejected as rejected:
+        logger.warning("address refused", code=rejected.code, address=rejected.message.address, found=rejected.found)
+        return rejected.message
     except ReplicatorError as error:
         refused.set()
         return _refused(error, observer, term, draining.is_set, logger)
@@ -290,13 +309,20 @@ def _opened(
     term: Term,
     observer: AgentObserver,
     draining: threading.Event,
+    addresses: WorkerAddresses,
 ) -> tuple[Source, Sink] | None:
-    """Both, once their secrets can be had; None: the worker is to end."""
+    """Both, once their secrets can be had and the sink's address has passed; None: the worker is to end."""
     backoff = Backoff()
     while True:
         try:
-            return build_source(config, spec.server_id or None), build_sink(config, term.installation, tables)
-        except SecretUnavailable as error:
+            addresses.check_sink()
+            source = addresses.source(build_source(config, spec.server_id or None))
+            return source, build_sink(config, term.installation, tables)
+        except AddressRejected:
+            raise
+        except ReplicatorError as error:
+            if not error.transient:
+                raise
             observer.waiting(error)
             if draining.wait(backoff.next()):
                 return None

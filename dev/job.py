@@ -64,7 +64,11 @@ class Job:
             "name": self.name,
             "source": {
                 "type": "mysql" if isinstance(self.database, MySQL) else "mariadb",
-                **({} if "hosts" in self._source else {"host": self.database.host, "port": self.database.port}),
+                **(
+                    {}
+                    if {"hosts", "address"} & self._source.keys()
+                    else {"host": self.database.host, "port": self.database.port}
+                ),
                 "user": user,
                 "password": "env:REPL_PASSWORD",
                 "tables": [f"{self.name}.*"],
@@ -73,7 +77,7 @@ class Job:
             },
             "sink": {
                 "type": "kafka",
-                "bootstrap_servers": self.kafka.address.split(","),
+                **({} if "address" in self._sink else {"bootstrap_servers": self.kafka.address.split(",")}),
                 "topic": self.topics + "{table}",
                 "partitions": 3,
                 "delivery": "exactly_once",

@@ -61,6 +61,7 @@ class _Collector(Collector):
         yield from _takeovers(view)
         if view.stale_since_ms is None:
             yield from _tasks(view.tasks)
+            yield from _addresses(view)
             yield from _labels(view.tasks, self._labels)
             yield from _machines(view.machines)
 
@@ -79,6 +80,9 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield _gauge("task_role", "Role of each Core in a task, always 1.", ["task", "host", "role"], _roles(tasks))
     yield per_task("task_running_members", "Cores that report RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that can take over.", [len(t.standbys) for t in tasks])
+    yield per_task("task_wanted_standbys", "Standbys that the task is to have.", [t.wanted_standbys for t in tasks])
+    unplaced = [((t.name, t.group), float(t.unplaced)) for t in tasks if t.group]
+    yield _gauge("task_unplaced", "1 while no Core of its group takes the task.", ["task", "group"], unplaced)
     yield per_task("task_maintenance", "1 while no standby can be promoted.", [bool(t.maintenance) for t in tasks])
     yield per_task("task_lag_seconds", "Age of the oldest change that is not delivered.", [t.lag_s for t in tasks])
     yield per_task(
@@ -156,6 +160,19 @@ def _listeners(view: View, own: Listener | None) -> Iterator[Metric]:
         labels,
         [(key, float(problem)) for key, _, problem in found],
     )
+
+
+def _addresses(view: View) -> Iterator[Metric]:
+    """Refusals only where there is an address: most tasks have none of the book."""
+    uses = [((task.name, one.section), float(one.error is not None)) for task in view.tasks for one in task.addresses]
+    yield _gauge(
+        "task_address_refused",
+        "1 while a task is not connected to what the address book says.",
+        ["task", "section"],
+        uses,
+    )
+    probed = [((one.name, one.address), float(one.answers)) for one in view.addresses if one.answers is not None]
+    yield _gauge("address_answers", "1 while the server of an address answers the probe.", ["name", "address"], probed)
 
 
 def _unknown(task: TaskRow) -> float | None:

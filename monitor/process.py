@@ -10,8 +10,10 @@ import click
 from monitor.access import Access
 from monitor.app import create_app
 from monitor.history.kept import Kept
+from monitor.registration import Registration
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.answers import LogAnswers
 from replicator.host.network import is_loopback
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
@@ -20,6 +22,7 @@ from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
 from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
+from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
 
 
@@ -75,6 +78,15 @@ def _run(
     layout = Layout(root)
     coordinator = for_process(zookeeper, session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
+    registration = Registration(coordinator, layout, required=required)
+    answers = LogAnswers(coordinator, layout, lambda: registration.process, log.recent.text)
+    lines = LogService(coordinator, answers, log.get_logger("monitor")).start()
+
+    def ready(address: Address) -> None:
+        """The address is on stdout, for whoever started us with port 0."""
+        registration.start(address.url)
+        click.echo(address.url)
+
     try:
         app = create_app(
             coordinator,
@@ -93,12 +105,9 @@ def _run(
             stopping()
             app.state.feed.close()
 
-        serve(app, listen, "monitor", certificate=certificate, ready=_announce, stopping=end)
+        serve(app, listen, "monitor", certificate=certificate, ready=ready, stopping=end)
     finally:
         outages.stop()
+        lines.stop()
+        registration.stop()
         coordinator.close()
-
-
-def _announce(address: Address) -> None:
-    """On stdout, for whoever started us with port 0."""
-    click.echo(address.url)

@@ -12,6 +12,7 @@ from functools import partial
 
 import msgspec
 
+from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.cached_overview import CachedOverview
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import MachineNode
@@ -50,6 +51,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     machines: tuple[MachineNode, ...] = ()
     stopped: dict[str, StoppedRecord] = {}
     servers: tuple[ServerRecord, ...] = ()
+    addresses: tuple[AddressNode, ...] = ()
     maintenance: MaintenanceRecord | None = None
 
 
@@ -67,6 +69,7 @@ class SnapshotReader:
         self._cache = self._overview.cache
         self._maintenance = Maintenance(self._cache, layout)
         self._stopped = StoppedCores(self._cache, layout)
+        self._book = AddressBook(self._cache, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
@@ -86,6 +89,7 @@ class SnapshotReader:
             machines=tuple(machines),
             stopped=self._stopped.list(),  # behind the machines: a Core that ends writes before its node goes
             servers=self._servers(),
+            addresses=tuple(self._book.nodes()),
             maintenance=self._maintenance.read(""),
             seconds=time.monotonic() - began,
         )

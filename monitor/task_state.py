@@ -8,9 +8,10 @@ import msgspec
 
 from monitor.formatting import count, duration
 from monitor.view import Error, Tone
+from replicator.coordination.groups.wishes import wish_of
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import TaskOverview
-from replicator.coordination.records import TaskFigures
+from replicator.coordination.records import AddressFigures, TaskFigures
 
 LAG_WARN_S = 30.0
 LAG_BAD_S = 300.0
@@ -29,6 +30,7 @@ TROUBLE = {
     "lag bad": 60,
     "no report": 55,
     "on the way": 50,
+    "address refused": 47,
     "config refused": 45,
     "lag": 40,
     "certificate ended": 44,
@@ -38,6 +40,7 @@ TROUBLE = {
     "certificate": 30,
     "checkpoint": 35,
     "retrying": 46,
+    "unplaced": 47,
     "maintenance": 25,
     "no standby": 20,
     "PAUSED": 10,
@@ -127,6 +130,7 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     if task.figures and state == "RUNNING":
         notes += [*_lag(task), *_figures(task.figures), *_outlook(task.figures, now_ms)]
     notes += [*_retrying(task), *_age(task)]
+    notes += [(TROUBLE["address refused"], _refused(one)) for one in task.addresses if one.error is not None]
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the previous one is in use"))
     if task.maintenance == "task":  # that of all tasks stands above them all
@@ -138,9 +142,27 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
         notes.append((0, f"dead letters: {count(task.checkpoint.dead_letters)}"))
     if task.checkpoint and task.checkpoint.conflicts:
         notes.append((0, f"conflicts: {count(task.checkpoint.conflicts)}"))
-    if state not in OFF and not task.standbys:
-        notes.append((TROUBLE["no standby"], "no standby"))
+    if is_unplaced(task):
+        notes.append((TROUBLE["unplaced"], f"no Core of group {task.group} takes the task"))
+    elif state not in OFF and len(task.standbys) < wanted_standbys(task):
+        notes.append((TROUBLE["no standby"], "no standby" if not task.standbys else "standbys missing"))
     return notes
+
+
+def is_unplaced(task: TaskOverview) -> bool:
+    return bool(task.group) and not task.placed
+
+
+def wanted_standbys(task: TaskOverview) -> int:
+    """Of a task without a group: one, to take over."""
+    return wish_of(task.config).standbys if task.group else 1
+
+
+def _refused(one: AddressFigures) -> str:
+    code = one.error.get("code", "") if one.error is not None else ""
+    if not one.wanted:
+        return f"ddns:{one.name} can't be used ({code})"
+    return f"{one.section} address {one.wanted} refused ({code}), {one.in_use or 'nothing'} is in use"
 
 
 def _figures(figures: TaskFigures) -> list[tuple[int, str]]:

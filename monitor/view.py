@@ -12,7 +12,7 @@ import msgspec
 
 from monitor.role_changes import Change
 from replicator.coordination.leadership.grace import LEASE
-from replicator.coordination.records import LiveFigures
+from replicator.coordination.records import AddressFigures, LiveFigures
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
 
@@ -52,6 +52,8 @@ class TaskRow(LiveFigures, kw_only=True):
         quarantined: tables whose rows are left out now, since when and why.
         snapshot: of the source's rows, the present or the last one; None without one.
         verification: of the target, the last one; None without one.
+        group: of Cores, "" for none; unplaced: no Core of it takes the task; wanted_standbys: number of Cores that are
+            to stand by.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
@@ -84,6 +86,9 @@ class TaskRow(LiveFigures, kw_only=True):
     standbys: tuple[str, ...] = ()
     running: int = 0
     maintenance: str = ""
+    group: str = ""
+    unplaced: bool = False
+    wanted_standbys: int = 1
     late_consumers: tuple[str, ...] = ()
     dead_letters: int = 0
     conflicts: int = 0
@@ -93,6 +98,7 @@ class TaskRow(LiveFigures, kw_only=True):
     verification: Verification | None = None
     spark: tuple[float, ...] = ()
     config_invalid: bool = False
+    addresses: tuple[AddressFigures, ...] = ()
     errors: tuple[Error, ...] = ()
 
 
@@ -126,6 +132,16 @@ class ServerView(msgspec.Struct, frozen=True):
     since_ms: int
     certificate_ms: int = 0
     certificate_problem: bool = False
+
+
+class AddressView(msgspec.Struct, frozen=True):
+    """An address of the address book. answers: as the master Server's probe found, since `since_ms`; None: it was not
+    probed yet."""
+
+    name: str
+    address: str
+    answers: bool | None = None
+    since_ms: int = 0
 
 
 class MaintenanceView(msgspec.Struct, frozen=True):
@@ -184,6 +200,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskRow, ...] = ()
     machines: tuple[MachineView, ...] = ()
     servers: tuple[ServerView, ...] = ()
+    addresses: tuple[AddressView, ...] = ()
     maintenance: MaintenanceView | None = None
     changes: tuple[Change, ...] = ()
     takeovers: dict[str, dict[str, int]] = {}

@@ -8,9 +8,10 @@ from itertools import chain
 from monitor.role_changes import changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
-from monitor.task_state import OFF, Condition, condition
-from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
+from monitor.task_state import OFF, Condition, condition, is_unplaced, wanted_standbys
+from monitor.view import AddressView, MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.config import endpoints
+from replicator.coordination.addresses.book import AddressNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.records import ServerRecord
 from replicator.model.checkpoint import Checkpoint
@@ -44,6 +45,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         machines=tuple(sorted(machines, key=lambda machine: (_GONE.get(machine.state, 0), machine.host))),
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
         servers=tuple(map(_server, snapshot.servers)),
+        addresses=tuple(map(_address, snapshot.addresses)),
         changes=tuple(map(history.measured, latest(chain.from_iterable(told.values())))),
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
@@ -53,6 +55,14 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
 
 def _server(server: ServerRecord) -> ServerView:
     return ServerView(server.host, server.address, server.since_ms, server.certificate_ms, server.certificate_problem)
+
+
+def _address(node: AddressNode) -> AddressView:
+    address = node.record.present.address if node.record is not None else ""
+    probe = node.probe
+    if probe is None or probe.address != address:
+        return AddressView(str(node.name), address)
+    return AddressView(str(node.name), address, probe.answers, probe.since_ms)
 
 
 def by_severity(tasks: Iterable[TaskRow]) -> tuple[TaskRow, ...]:
@@ -89,6 +99,9 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
             for member in task.instances
         ),
         maintenance=task.maintenance,
+        group=task.group,
+        unplaced=is_unplaced(task),
+        wanted_standbys=wanted_standbys(task),
         standbys=_standbys(task),
         running=told.running,
         position=task.position,
@@ -121,6 +134,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         lease_left_s=figures.lease_left_s if figures else 0.0,
         config_version=task.config_version,
         config_invalid=told.config_invalid,
+        addresses=tuple(task.addresses),
         errors=told.errors,
     )
 

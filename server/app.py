@@ -17,23 +17,29 @@ from replicator.coordination.ports import Coordinator
 from replicator.model.principal import Principal
 from replicator.telemetry.hosts import App
 from server import access_control, error_responses
+from server.addresses import AddressOperations
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
 from server.document import document
+from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.route_table import RouteTable
 from server.routes import (
     actions,
+    addresses,
     audit,
     cluster,
     documentation,
+    groups,
     health,
     history,
     logins,
     machines,
     positions,
+    processes,
     quarantine,
     secrets,
     snapshots,
@@ -61,7 +67,10 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    groups.router,
+    processes.router,
     cluster.router,
+    addresses.router,
     health.router,
     logins.router,
     audit.router,
@@ -129,9 +138,12 @@ def create_routes(
     app.state.operations = operations or TaskOperations(coordinator, layout)
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)
+    app.state.addresses = AddressOperations(coordinator, layout)
     app.state.audit = AuditLog(coordinator, layout)
+    app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.sealing = Sealing(app.state.operations.installation)
+    app.state.process_logs = ProcessLogs(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

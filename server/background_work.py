@@ -9,6 +9,7 @@ import threading
 from replicator.coordination.access.idempotency import Requests
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
+from server.address_probes import AddressProbes
 from server.audit import Audit
 from server.membership import Membership
 from server.task_operations import TaskOperations
@@ -27,7 +28,9 @@ class BackgroundWork:
         membership: Membership,
         audit: Audit | None = None,
         requests: Requests | None = None,
+        probes: AddressProbes | None = None,
     ) -> None:
+        self._probes = probes
         self._operations = operations
         self._membership = membership
         self._audit = audit
@@ -37,10 +40,14 @@ class BackgroundWork:
         self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
 
     def start(self) -> None:
+        if self._probes is not None:
+            self._probes.start()
         self._thread.start()
 
     def stop(self) -> None:
         self._membership.leave()
+        if self._probes is not None:
+            self._probes.stop()
         self._stop.set()
         self._thread.join(timeout=5)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import Request
@@ -37,6 +37,12 @@ def replaces(request: Request, after: Mapping[str, Any], before: Mapping[str, An
 def removes(request: Request, before: Mapping[str, Any] | None) -> None:
     _visible(request, before)
     facts_of(request.scope).changes = differences(before, None)
+
+
+def visible(request: Request) -> Callable[[Mapping[str, Any] | None], bool]:
+    """Whether the login of the request may see a task with a configuration."""
+    known = facts_of(request.scope).known
+    return lambda config: task_scope.includes(known, config)
 
 
 def _visible(request: Request, before: Mapping[str, Any] | None) -> None:

@@ -14,7 +14,7 @@ from replicator.config.task import TaskConfig
 from replicator.errors import ReplicatorError
 from replicator.telemetry.hosts import problem
 from server import examples, route_helpers
-from server.error_responses import status_of_code
+from server.error_responses import PRECONDITION, status_of_code
 from server.permissions import RULES, has_secret
 
 _CODE: Final = re.compile(r"\bE\d{4}\b")
@@ -101,7 +101,13 @@ def _by_status(path: str, method: str, operation: dict[str, Any]) -> dict[int, l
         status = status_of_code(code)
         if status is not None and str(status) not in operation["responses"]:
             found.setdefault(status, []).append(code)
+        if code == PRECONDITION and _has_if_match(operation):
+            found.setdefault(412, []).append(code)
     return found
+
+
+def _has_if_match(operation: dict[str, Any]) -> bool:
+    return any(each["name"] == "if-match" for each in operation.get("parameters", ()))
 
 
 def _error(codes: list[str], status: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -28,6 +29,8 @@ _STATUS = {
     "E4006": 409,
     "E4011": 413,
     "E4012": 409,
+    "E4101": 404,
+    "E4103": 409,
     "E5003": 404,
     "E5004": 409,
     "E5006": 401,
@@ -36,7 +39,10 @@ _STATUS = {
     "E5013": 404,
     "E5014": 422,
     "E5016": 409,
-    "E5105": 409,
+    "E5120": 404,
+    "E5121": 409,
+    "E5122": 409,
+    "E5123": 404,
     "E5020": 421,
     "E5040": 409,
     "E5070": 409,
@@ -47,7 +53,12 @@ _STATUS = {
     "E5076": 429,
     "E5077": 503,
     "E5090": 404,
+    "E5105": 409,
+    "E5110": 404,
+    "E5111": 504,
 }
+PRECONDITION: Final = "E4006"
+"""What was read has changed: 412 where the request says what by If-Match, else 409."""
 _log = get_logger("server")
 
 
@@ -130,7 +141,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(ReplicatorError)
     async def known(request: Request, error: ReplicatorError) -> Response:
-        return answer(_for_people(error, request.method))
+        stale = error.code == PRECONDITION and "if-match" in request.headers
+        return answer(_for_people(error, request.method), status=412 if stale else 0)
 
     @app.exception_handler(RequestValidationError)
     async def wrong_request(request: Request, error: RequestValidationError) -> Response:

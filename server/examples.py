@@ -64,6 +64,13 @@ _TOKEN: Final = {
     "expired": False,
     "secret": "",
 }
+_PROCESS: Final = {
+    "id": "2f1b7c0e4f2d4d0e9d7f0d7b1f6a2c3e",
+    "type": "server",
+    "name": "server-a",
+    "pid": 4711,
+    "address": "https://server-a:8080",
+}
 _USER: Final = {
     "apiVersion": "v1",
     "kind": "User",
@@ -74,6 +81,19 @@ _USER: Final = {
     "created_ms": _TIME,
     "version": 0,
 }
+_GROUP: Final = {
+    "apiVersion": "v1",
+    "kind": "Group",
+    "name": "blue",
+    "capacity": 100,
+    "weight": 1,
+    "unplaced": 0,
+    "short": 0,
+    "members": [
+        {"host": "core-a", "capacity": 100, "weight": 1, "draining": False, "leaving": False, "tasks": [_NAME]}
+    ],
+    "tasks": [{"name": _NAME, "weight": 1, "standbys": 0, "pin": "", "hosts": ["core-a"], "problem": None}],
+}
 _VERSION: Final = {
     "number": 3,
     "time_ms": _TIME,
@@ -83,6 +103,19 @@ _VERSION: Final = {
     "restores": None,
     "current": True,
 }
+_ADDRESS: Final = {
+    "name": "shop/orders",
+    "version": 4,
+    "address": "db2.example.com:3306",
+    "role": "primary",
+    "by": "ann@10.0.0.7",
+    "time_ms": _TIME,
+    "reason": "db1 is being replaced",
+    "tasks": [_NAME],
+    "probe": {"answers": True, "address": "db2.example.com:3306", "since_ms": _TIME, "code": "", "found": ""},
+    "problem": None,
+    "earlier": [],
+}
 
 BODIES: Final[dict[str, Any]] = {
     "createTask": CONFIG,
@@ -90,6 +123,12 @@ BODIES: Final[dict[str, Any]] = {
     "pauseTask": _REASON,
     "resumeTask": _REASON,
     "switchoverTask": {"to": "core-b", **_REASON},
+    "rebalanceGroup": _REASON,
+    "pinTask": {"to": "core-b", **_REASON},
+    "unpinTask": _REASON,
+    "moveTask": {"to": "core-b", **_REASON},
+    "drainMachine": _REASON,
+    "undrainMachine": _REASON,
     "maintainAll": {"on": "true", **_REASON},
     "maintainTask": {"on": "true", **_REASON},
     "retryTask": _REASON,
@@ -115,6 +154,7 @@ BODIES: Final[dict[str, Any]] = {
     "defineTable": {"statement": "CREATE TABLE shop.cart (id INT PRIMARY KEY)", "reason": "a comment in the middle"},
     "setSecret": {"field": "source.password", "secret": "correct horse battery staple", "reason": "rotated"},
     "rollbackTask": {"to": "2", "reason": "batches were too large"},
+    "setAddress": {"address": "db2.example.com:3306", "role": "primary", "reason": "db1 is being replaced"},
     "createToken": {"name": "ci", "role": "operator", "selector": "env=prod", "expires_s": 7_776_000},
     "createUser": {"name": "ann", "password": "correct horse battery", "role": "admin"},
     "setPassword": {"password": "correct horse battery"},
@@ -153,6 +193,22 @@ ANSWERS: Final[dict[str, Any]] = {
         "apiVersion": "v1",
         "kind": "MachineList",
         "items": [{"name": "core-a", "age_s": 0.4, "host": "core-a", "tasks": {_NAME: "running"}}],
+    },
+    "Group": _GROUP,
+    "GroupList": {"apiVersion": "v1", "kind": "GroupList", "items": [_GROUP]},
+    "Moves": {
+        "apiVersion": "v1",
+        "kind": "Moves",
+        "items": [{"task": _NAME, "before": ["core-a"], "after": ["core-b"]}],
+        "done": True,
+    },
+    "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
+    "ProcessList": {"apiVersion": "v1", "kind": "ProcessList", "items": [_PROCESS]},
+    "ProcessLog": {
+        "apiVersion": "v1",
+        "kind": "ProcessLog",
+        "process": _PROCESS,
+        "lines": "2026-11-25T12:00:00Z [info] registered component=server\n",
     },
     "Accepted": {
         "apiVersion": "v1",
@@ -205,6 +261,8 @@ ANSWERS: Final[dict[str, Any]] = {
         "to": 3,
         "diff": "--- orders version 2\n+++ orders version 3\n-  port: 3306\n+  port: 3307\n",
     },
+    "Address": {"apiVersion": "v1", "kind": "Address"} | _ADDRESS,
+    "AddressList": {"apiVersion": "v1", "kind": "AddressList", "items": [_ADDRESS]},
     "TokenList": {"apiVersion": "v1", "kind": "TokenList", "items": [_TOKEN]},
     "TokenCreated": {
         "apiVersion": "v1",

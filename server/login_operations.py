@@ -61,8 +61,8 @@ class LoginOperations:
         pairs = (("role", old.role, new.role), ("selector", old.selector, new.selector))
         return after, [Difference(key, was, is_) for key, was, is_ in pairs if was != is_]
 
-    def remove_user(self, name: str) -> None:
-        self._users.remove(name)
+    def remove_user(self, name: str, version: int | None = None) -> None:
+        self._users.remove(name, version)
         self._logins.forget()
 
 

@@ -6,12 +6,14 @@ membership without a lease is enough.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 import uuid
 
 from replicator.coordination.layout import Layout, parse_contender
+from replicator.coordination.logs.nodes import make_parents
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import ServerRecord, dump
 from replicator.errors import CoordinationError, NodeMissing
@@ -32,6 +34,7 @@ class Membership:
         host: str,
         address: str,
         certificate: ServerCertificate | None = None,
+        guid: str = "",
     ) -> None:
         self._certificate = certificate
         self._told: ServerRecord | None = None
@@ -40,7 +43,7 @@ class Membership:
         self._host = host
         self._address = address
         self._since_ms = int(time.time() * 1000)
-        self._guid = uuid.uuid4().hex
+        self._guid = guid or uuid.uuid4().hex
         self._leaving = threading.Event()
         self.is_master = False
 
@@ -80,6 +83,8 @@ class Membership:
         )
 
     def _register(self) -> None:
+        with contextlib.suppress(CoordinationError):  # it is not needed for this
+            make_parents(self._coordinator, self._layout)
         record = self._record()
         prefix = self._layout.server_prefix(self._host, self._guid)
         path = self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True, parents=True)

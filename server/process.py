@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.answers import LogAnswers
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
@@ -20,7 +22,10 @@ from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
 from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
+from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
+from server.address_probes import AddressProbes
+from server.addresses import AddressOperations
 from server.app import Access, create_app
 from server.audit import Audit
 from server.audit_file import AuditFile
@@ -92,10 +97,15 @@ def _run(
     operations = TaskOperations(coordinator, layout)
     audit = Audit(AuditLog(coordinator, layout), host, file)
     background_work: list[BackgroundWork] = []
+    process = uuid.uuid4().hex
+    answers = LogAnswers(coordinator, layout, lambda: process, log.recent.text)
+    lines = LogService(coordinator, answers, log.get_logger("server")).start()
 
     def ready(real: Address) -> None:
-        membership = Membership(coordinator, layout, host, real.url, certificate)
-        background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
+        membership = Membership(coordinator, layout, host, real.url, certificate, process)
+        requests = Requests(coordinator, layout)
+        probes = AddressProbes(AddressOperations(coordinator, layout), lambda: membership.is_master, host)
+        background_work.append(BackgroundWork(operations, membership, audit, requests, probes))
         background_work[0].start()
         click.echo(real.url)
 
@@ -105,6 +115,7 @@ def _run(
         serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
     finally:
         outages.stop()
+        lines.stop()
         for one in background_work:
             one.stop()
         audit.flush()

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from replicator.coordination.logs.processes import Process as OnlineProcess
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
 from replicator.coordination.records import VersionRecord
@@ -69,7 +70,8 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     the source's clock is ahead of the Core's. `figures_age_s`: seconds since the Core wrote these figures;
     `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer, since when, with
     which error and effect, null if nothing. `problems`: errors, most basic first, also those that are retried.
-    `verification`: the last result of `replicator verify`, null without one."""
+    `verification`: the last result of `replicator verify`, null without one. `addresses`: of the address book: what is
+    wanted, what is in use, and why it is not the same."""
 
     api_version: str = API_VERSION
     kind: str = "Task"
@@ -171,6 +173,30 @@ class Machine(msgspec.Struct, kw_only=True):
 class MachineList(View, kw_only=True):
     kind: str = "MachineList"
     items: list[Machine]
+
+
+class Process(msgspec.Struct, kw_only=True):
+    """A process that is online. `type`: core, server or monitor; `name`: of its machine; `id`: "" if its znode cannot
+    be read; `address`: where it listens, "" for a Core."""
+
+    id: str
+    type: str
+    name: str
+    pid: int = 0
+    address: str = ""
+
+
+class ProcessList(View, kw_only=True):
+    kind: str = "ProcessList"
+    items: list[Process]
+
+
+class ProcessLog(View, kw_only=True):
+    """`lines`: the last log lines, oldest first, each ended by a newline."""
+
+    kind: str = "ProcessLog"
+    process: Process
+    lines: str
 
 
 class Accepted(View, kw_only=True):
@@ -420,6 +446,10 @@ def version_entry(record: VersionRecord, present: int) -> VersionEntry:
 
 def task_version(name: str, record: VersionRecord) -> TaskVersion:
     return TaskVersion(name=name, number=record.number, time_ms=record.time_ms, by=record.by, config=record.config)
+
+
+def process(one: OnlineProcess) -> Process:
+    return Process(id=one.id, type=one.kind, name=one.name, pid=one.pid, address=one.address)
 
 
 def machine(node: MachineNode) -> Machine:

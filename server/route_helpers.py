@@ -18,9 +18,12 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, responses
+from server import access_responses, group_responses, responses
+from server.addresses import Address, AddressList, AddressOperations
+from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, Schema
@@ -32,6 +35,8 @@ ANSWERS = (
     responses.TaskList,
     responses.HistoryList,
     responses.MachineList,
+    responses.ProcessList,
+    responses.ProcessLog,
     responses.Accepted,
     responses.Health,
     responses.Cluster,
@@ -47,6 +52,12 @@ ANSWERS = (
     Schema,
     VerificationReport,
     responses.Failure,
+    group_responses.Group,
+    group_responses.GroupList,
+    group_responses.Moves,
+    group_responses.Drain,
+    Address,
+    AddressList,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -63,7 +74,7 @@ T = TypeVar("T")
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
-    if isinstance(view, responses.Task | access_responses.User):
+    if isinstance(view, responses.Task | access_responses.User | Address):
         headers["etag"] = f'"{view.version}"'
     # What is below is encoded as it is: a list of 1,000 tasks as plain dicts took most of the time of its answer.
     found = {field.encode_name: getattr(view, field.name) for field in msgspec.structs.fields(view)}
@@ -184,14 +195,17 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
+GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
+ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 LoginOf = Annotated[Principal, Depends(_login)]
 LoginsOf = Annotated[LoginOperations, Depends(_of_app("logins", LoginOperations))]
+AddressesOf = Annotated[AddressOperations, Depends(_of_app("addresses", AddressOperations))]
 AuditOf = Annotated[AuditLog, Depends(_of_app("audit", AuditLog))]
 Version = Annotated[int | None, Depends(_version)]
 MaxAge = Annotated[float, Depends(_max_age)]

@@ -8,7 +8,7 @@ from typing import Any
 from replicator.config import cluster_keys, fields
 from replicator.config.cluster_keys import ClusterKeys
 from replicator.config.load import parse_task, to_data
-from replicator.config.sealed import Place, key_of, resealed, seal, sealed_fields, with_field
+from replicator.config.sealed import Place, key_of, number_of, resealed, seal, sealed_fields, with_field
 from replicator.config.task import TaskConfig
 from replicator.errors import ConfigError
 
@@ -46,6 +46,21 @@ class Sealing:
                 data = with_field(data, field, resealed(keys, text, self._place(data, field)))
                 changed.append(field)
         return (parse_task(data) if changed else None), changed
+
+    def restored(self, earlier: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
+        """An earlier configuration of a task, with its sealed secrets as they are needed now: one that has only been
+        sealed again since is taken from the present configuration, any other is sealed under the key that seals now. A
+        Server without a key changes nothing.
+
+        Raises ConfigError E1040, E1041, E1043 for one that can't be opened: the task would fail with it.
+        """
+        data, now = dict(earlier), dict(sealed_fields(present))
+        for field, text in list(sealed_fields(earlier)):
+            if number_of(text) == number_of(now.get(field, "sealed:::")):
+                data = with_field(data, field, now[field])
+            elif cluster_keys.configured() is not None:
+                data = with_field(data, field, resealed(_keys(), text, self._place(data, field)))
+        return data
 
     def copied(self, config: TaskConfig, former: str) -> TaskConfig:
         """A task that is made from the one called `former`: its sealed secrets are sealed for the new one."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from replicator.config.ddns import references
 from replicator.config.identity import check_change
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
+from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.cached_overview import CachedOverview
 from replicator.coordination.clock import now_ms
 from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
@@ -25,7 +29,7 @@ from replicator.coordination.tasks.orders import Ordered, OrdersStore
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
 from replicator.coordination.tasks.verifications import Verifications
-from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
+from replicator.errors import ConfigError, CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
 from replicator.model.quarantine import TaskOrders
 from replicator.model.verification import VerificationReport
 from replicator.telemetry.log import get_logger
@@ -51,7 +55,9 @@ class TaskOperations:
         self._history = History(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
+        self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
+        self._stopped = StoppedCores(coordinator, layout)
 
     # Reading
 
@@ -71,6 +77,10 @@ class TaskOperations:
         self._overview.catch_up(max_age_s)
         return self._overview.machines()
 
+    def stopped(self) -> set[str]:
+        """Hosts whose Cores have ended on purpose."""
+        return set(self._stopped.list())
+
     def watch_reports(self) -> None:
         """See `Overview.watch_reports`."""
         self._overview.watch_reports()
@@ -86,20 +96,52 @@ class TaskOperations:
     # Configuration
 
     def create(
-        self, config: TaskConfig, by: str, dry_run: bool = False, orders: TaskOrders | None = None, reason: str = ""
+        self,
+        config: TaskConfig,
+        by: str,
+        dry_run: bool = False,
+        orders: TaskOrders | None = None,
+        reason: str = "",
+        visible: Callable[[Mapping[str, Any] | None], bool] = lambda config: True,
     ) -> None:
-        """`orders`: of tables that are left out from its beginning.
+        """
+        Args:
+            orders: of tables that are left out from its beginning.
+            visible: whether the login may see a task with this configuration. Any other task of the name is a name that
+                is not available, whatever its state, and so is one that a Core has registered: its labels are not
+                known, so that it is nobody's to take who is limited to some.
 
-        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
+        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted), CoordinationError E4101 or
+        E4102 (an address of the book that can't be used).
+        """
+        self._available(config.name, visible)
         with contextlib.suppress(NodeMissing):
             self._not_deleting(config.name)
+        self._check_addresses(config, None)
         if dry_run:
             with contextlib.suppress(NodeMissing, CoordinationError):
                 if self._registry.read(config.name).configured:
                     raise ProcessError("E5004", f"task '{config.name}' already exists")
             return
-        self._registry.create(config.name, to_data(config), by, orders, reason)
+        try:
+            self._registry.create(config.name, to_data(config), by, orders, reason, adopt=visible(None))
+        except NodeExists:
+            self._available(config.name, visible)  # it was created since
+            raise
         self._note(config.name, "created", by, reason)
+
+    def _available(self, name: str, visible: Callable[[Mapping[str, Any] | None], bool]) -> None:
+        """Raises NodeExists E5004 for a name that a task has that is not visible."""
+        try:
+            config = self._registry.read(name).record.config
+        except NodeMissing:
+            return
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            config = None
+        if not visible(config):
+            raise NodeExists("E5004", f"the name '{name}' is not available", fix="Use another name.")
 
     def replace(
         self,
@@ -121,6 +163,7 @@ class TaskOperations:
         Raises:
             VersionConflict: E4006.
             ConfigError: E1009 for what a task can't change.
+            CoordinationError: E4101, E4102 for a new address of the book that can't be used.
         """
         self._not_deleting(name)
         present, old = self._present(name)
@@ -143,6 +186,7 @@ class TaskOperations:
             check_change(old, config)
         if old == config:
             return False
+        self._check_addresses(config, old)
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
             self._registry.configure(name, to_data(config), by, present, ordered, reason=reason, restores=restores)
@@ -151,6 +195,13 @@ class TaskOperations:
             if told:
                 self._note(name, "snapshot", by, told)
         return True
+
+    def _check_addresses(self, config: TaskConfig, old: TaskConfig | None) -> None:
+        """Those that the task has already are checked by its Core: a missing one must not prevent other changes."""
+        known = set(references(to_data(old))) if old is not None else set()
+        for section, name in references(to_data(config)):
+            if (section, name) not in known:
+                self._book.read(name).address  # noqa: B018 (raises)
 
     def _ordered(self, name: str) -> Ordered | None:
         """None for orders that nobody understands: they must not prevent a new configuration."""
@@ -306,11 +357,13 @@ class TaskOperations:
 
     # Deletion
 
-    def delete(self, name: str, by: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
+    def delete(
+        self, name: str, by: str, wait: float, reason: str = "", *, purge: bool = False, version: int | None = None
+    ) -> bool:
         """Lets the Cores withdraw, then removes the task. False when some still stand after `wait` seconds: the master
         goes on by itself (`sweep`). `purge`: a later task of the name ignores the position that it leaves at its
-        sink."""
-        self._status.set(name, "deleted", by, reason, purge=purge)
+        sink. `version`: of the configuration that is deleted, None for any. Raises VersionConflict E4006."""
+        self._status.set(name, "deleted", by, reason, purge=purge, version=version)
         _log.info("deletion ordered", task=name, by=by, reason=reason, purge=purge)  # the history goes with the task
         deadline = time.monotonic() + wait
         while not self._removed(name):

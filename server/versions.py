@@ -13,6 +13,7 @@ from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.versions import Versions, unrecorded
 from replicator.errors import CoordinationError, NodeMissing, ProcessError
+from server.sealing import Sealing
 from server.task_operations import TaskOperations
 
 
@@ -23,6 +24,7 @@ class VersionOperations:
         self._versions = Versions(coordinator, layout)
         self._registry = Registry(coordinator, layout)
         self._operations = operations
+        self._sealing = Sealing(operations.installation)
 
     def list(self, name: str) -> tuple[int, list[VersionRecord]]:
         """The number of the present version, and all that are kept, oldest first. The present one is among them, even
@@ -66,15 +68,16 @@ class VersionOperations:
         difference, "" where nothing changes. `version`: see `TaskOperations.replace`.
 
         Raises ProcessError E5090, and what `TaskOperations.replace` raises; ConfigError where this release does not
-        accept the configuration any more.
+        accept the configuration any more, or E1040, E1041 for a sealed secret that can't be opened any more.
         """
         present, before = self._present(name)
         record = self._versions.get(name, number)
-        config = parse_task(record.config)
+        earlier = self._sealing.restored(record.config, before)
+        config = parse_task(earlier)
         wanted = present if version is None else version
         self._operations.replace(name, config, by, wanted, dry_run, reason, restores=number)
         names = (f"{name} version {present}", f"{name} version {number}")
-        return present, difference(before, record.config, names)
+        return present, difference(before, earlier, names)
 
     def _present(self, name: str) -> tuple[int, dict[str, Any]]:
         """The number and the configuration, {} for one that is damaged: a rollback mends it."""

@@ -164,6 +164,14 @@ MATRIX: tuple[Row, ...] = (
         "`replicator run` beside a task of its name",
         "Neither's reader, transactions nor position is touched by the other",
     ),
+    Row(
+        85,
+        "An address of the book changes to a server that lacks GTIDs, or to another Kafka cluster",
+        "Refused with the difference; the task stays where it is, also after a take-over; nothing lost",
+    ),
+    Row(
+        86, "An address of the book changes under load", "The task goes on at the new server; nothing lost or repeated"
+    ),
     Row(90, "A worker is stopped and its Core is killed", "The worker ends with it; a standby goes on"),
     Row(
         91,
@@ -198,4 +206,21 @@ MATRIX: tuple[Row, ...] = (
     Row(126, "The former leader is frozen in a transaction of the target", "Its session is ended; it writes no more"),
     Row(127, "The leader or the target is killed in a statement (DDL)", "Executed once; both tables have one shape"),
     Row(128, "The target has no connections left", "Retried and shown; goes on in the same term"),
+    Row(130, "The only Core that stands for a task of a group is killed", "Another one of the group goes on within T"),
+    Row(
+        131,
+        "A Core of a full group is killed",
+        "Its tasks run as far as there is room; no other task moves; the rest when there is room again",
+    ),
+    Row(132, "A group has no room for a task", "It goes on where it runs, and is shown; it moves when there is room"),
+    Row(
+        133,
+        "Cores of a group are cut off from each other's sight",
+        "Nothing is taken from a Core that is there; no task runs twice; one that comes back gets nothing back",
+    ),
+    Row(
+        134,
+        "A Core is killed while its host is drained",
+        "The drain goes on: it takes nothing when it is started again, until the drain is ended",
+    ),
 )

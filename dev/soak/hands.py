@@ -21,6 +21,10 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.ports import Coordinator
 
+GROUP = "soak"
+PART = ("--group", GROUP)
+"""Of every Core: they place the tasks together, also under faults."""
+
 
 class Hands:
     """Args:
@@ -69,7 +73,9 @@ class Hands:
         time.sleep(late)
         for core in ending:
             core.wait(30)
-            self.everyone.append(self._cluster.core(core.name, zookeeper=self._ways.zookeeper[core.name].address))
+            self.everyone.append(
+                self._cluster.core(core.name, *PART, zookeeper=self._ways.zookeeper[core.name].address)
+            )
         self._asked.clear()
 
     # Verbs

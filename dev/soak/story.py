@@ -24,7 +24,7 @@ from dev.soak.archive import Archive, conditions
 from dev.soak.course import Course
 from dev.soak.faults import FAULTS, Planned, schedule
 from dev.soak.figures import backlogs, draw
-from dev.soak.hands import Hands
+from dev.soak.hands import GROUP, PART, Hands
 from dev.soak.outcome import Outcome
 from dev.soak.samples import Samples, left_behind
 from dev.soak.ways import DooredKafka, Ways
@@ -95,6 +95,7 @@ class Story:
                     "compression": "lz4",
                 },
                 source={"port": self._ways.mysql.port, "connect_timeout_s": 5},
+                settings={"group": GROUP, "standbys": len(HOSTS) - 1},
                 role_folder=self._cluster.role_folder,
                 rate=rate,
                 seed=seed + number,
@@ -114,7 +115,7 @@ class Story:
         self._ways.start()
         self._cluster.start_server()
         for host in HOSTS:
-            self._cluster.core(host, zookeeper=self._ways.zookeeper[host].address)
+            self._cluster.core(host, *PART, zookeeper=self._ways.zookeeper[host].address)
         for job in self.jobs:
             job.writer.prepare()
             self._cluster.apply(job.task)

@@ -13,6 +13,7 @@ import msgspec
 from replicator.assembly.task_checks import check_task
 from replicator.cli import host_options, options
 from replicator.cli.address_types import ZOOKEEPER
+from replicator.cli.ddns.resolution import with_addresses
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
 from replicator.cli.terminal import cells, clean, width
 from replicator.config.load import load_task
@@ -77,7 +78,7 @@ def command(
         return _check_security(zookeeper, root, session_timeout, output)
     if path is None:
         raise click.UsageError("Give -f FILE, or --security.")
-    config = _read(path)
+    config = with_addresses(_read(path))
     access.default_file_sink_directory(Path.cwd())
     findings = check_task(config, zookeeper, root, session_timeout, _place(config, place) if place else None)
     return _show(config.name, findings, output, "can run", "can't run")

@@ -46,6 +46,7 @@ def complete_context(_ctx: click.Context, _param: click.Parameter, incomplete: s
     return [CompletionItem(name, help=one.server) for name, one in sorted(named.items()) if name.startswith(incomplete)]
 
 
+_PATH = click.Path(dir_okay=False, path_type=Path)
 _name = click.argument("name", shell_complete=complete_context)
 
 
@@ -55,14 +56,11 @@ def get_contexts(output: str) -> None:
     """List the contexts; * marks the current one."""
     found = contexts.load()
     items = [
-        {"name": name, "current": name == found.current, "server": one.server, "token_file": one.token_file}
-        for name, one in sorted(found.named.items())
+        {"name": name, "current": name == found.current, **one._asdict()} for name, one in sorted(found.named.items())
     ]
-    header = ["CURRENT", "NAME", "SERVER", "TOKEN FILE"]
-    rows = [
-        ["*" if item["current"] else "", *(clean(item[key]) or "-" for key in ("name", "server", "token_file"))]
-        for item in items
-    ]
+    header = ["CURRENT", "NAME", "SERVER", "TOKEN FILE", "CA FILE", "CERTIFICATE"]
+    shown = ("name", "server", "token_file", "ca_file", "client_certificate")
+    rows = [["*" if item["current"] else "", *(clean(item[key]) or "-" for key in shown)] for item in items]
     if render.is_structured(output):
         click.echo(render.structured({"kind": "ContextList", "items": items}, output), nl=False)
     elif output == "name":
@@ -99,19 +97,24 @@ def use_context(name: str) -> None:
 @click.option("--server", type=SERVER_URL, help="URL of the Server.")
 @click.option(
     "--token-file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=_PATH,
     help="File with the token of this Server; its path is stored, not the token.",
 )
+@click.option("--ca-file", type=_PATH, help="Authorities (PEM) that the certificate of this Server is verified with.")
+@click.option("--client-certificate", type=_PATH, help="Certificate (PEM) for this Server, if it requires one.")
+@click.option("--client-key", type=_PATH, help="Key of --client-certificate (PEM), mode 600; its path is stored.")
 @click.option("--use", is_flag=True, help="Make it the current context, too.")
-def set_context(name: str, server: str | None, token_file: Path | None, use: bool) -> None:
+def set_context(name: str, server: str | None, use: bool, **files: Path | None) -> None:
     """Write the context NAME, or change what is given of it. The first context becomes the current one."""
     contexts.check_name(name)
     found = contexts.load()
     before = found.named.get(name)
     if before is None and server is None:
         raise click.UsageError("A new context requires --server.")
-    path = str(token_file.expanduser().absolute()) if token_file is not None else before.token_file if before else ""
-    after = Context(server or (before.server if before else ""), path)
+    given = {key: str(path.expanduser().absolute()) for key, path in files.items() if path is not None}
+    after = (before or Context(""))._replace(**given, **({"server": server} if server is not None else {}))
+    if after.client_key and not after.client_certificate:
+        raise click.UsageError("--client-key requires --client-certificate.")
     current = name if use or not found.named else found.current
     contexts.save(Contexts(current, {**found.named, name: after}))
     click.echo(f"{clean(name)} {'unchanged' if after == before else 'configured' if before else 'created'}")

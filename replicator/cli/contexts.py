@@ -1,8 +1,8 @@
 """Contexts of the command line: named Servers with their tokens, in a file of the user.
 
 A setting is taken from an option, else from an environment variable, else from the context, else from its default. The
-token file of a context is used for the Server of that context alone: with another one, given by --server or
-REPLICATOR_SERVER, its token would go to a process that it is not for.
+files of a context (token, CA, client certificate and key) are used for the Server of that context alone: with another
+one, given by --server or REPLICATOR_SERVER, its login would go to a process that it is not for.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ from replicator.host import private_files
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8080"
 CONTEXT: Final = "REPLICATOR_CONTEXT"
+CA_FILE: Final = "REPLICATOR_CA_FILE"
+CERTIFICATE: Final = "REPLICATOR_CLIENT_CERTIFICATE"
+KEY: Final = "REPLICATOR_CLIENT_KEY"
 _FILE: Final = "REPLICATOR_CONFIG"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _MAX_BYTES: Final = 1 << 20
 
 
 class Context(NamedTuple):
-    """`token_file`: "" for none."""
+    """Files: "" for none. `client_key`: "" also where it is in the file of the certificate."""
 
     server: str
     token_file: str = ""
+    ca_file: str = ""
+    client_certificate: str = ""
+    client_key: str = ""
 
 
 class Contexts(NamedTuple):
@@ -74,10 +80,10 @@ def load() -> Contexts:
     except (OSError, ValueError) as error:
         raise _wrong(path, "can't be read", str(error)) from None
     found = _parsed(path, data)
-    if any(one.token_file for one in found.named.values()) and stat.S_IMODE(mode) & 0o077:
+    if any(any(one[1:]) for one in found.named.values()) and stat.S_IMODE(mode) & 0o077:
         raise ProcessError(
             "E5093",
-            f"other users may read or write {path}, which names token files",
+            f"other users may read or write {path}, which names files of logins",
             found=f"mode {stat.S_IMODE(mode):04o}",
             wanted="0600",
             fix=f"chmod 600 {path}",
@@ -91,7 +97,7 @@ def _parsed(path: Path, data: bytes) -> Contexts:
             raise ValueError("it is larger than 1 MB")
         content = json.loads(data)
         named = {
-            str(name): Context(str(one["server"]), str(one.get("token_file", "")))
+            str(name): Context(str(one["server"]), *(str(one.get(key, "")) for key in Context._fields[1:]))
             for name, one in content["contexts"].items()
         }
         current = content.get("current", "")
@@ -141,12 +147,39 @@ def server() -> str:
     return context.server if context else DEFAULT_SERVER
 
 
+def of_server(address: str) -> Context | None:
+    """The context, if `address` is its Server. Raises ProcessError E5093."""
+    context = chosen(load())[1]
+    return context if context is not None and context.server.rstrip("/") == address.rstrip("/") else None
+
+
 def token_file(address: str) -> Path | None:
     """Of the context, if `address` is its Server. Raises ProcessError E5093."""
-    context = chosen(load())[1]
-    if context is None or not context.token_file or context.server.rstrip("/") != address.rstrip("/"):
-        return None
-    return Path(context.token_file)
+    context = of_server(address)
+    return Path(context.token_file) if context is not None and context.token_file else None
+
+
+class TlsPaths(NamedTuple):
+    """ "" for none. `origins`: where CA file and certificate come from, for people."""
+
+    ca_file: str
+    client_certificate: str
+    client_key: str
+    origins: tuple[str, str] = ("", "")
+
+
+def tls_files(address: str) -> TlsPaths:
+    """From options and environment, else of the context, if `address` is its Server: the CA file, and certificate and
+    key together. Raises ProcessError E5093."""
+    context = of_server(address) or Context(address)
+    ca, certificate, key = (os.environ.get(name, "") for name in (CA_FILE, CERTIFICATE, KEY))
+    named = f"context {chosen(load())[0]}"
+    ca_origin = f"environment variable {CA_FILE}" if ca else named if context.ca_file else "default"
+    given = f"environment variable {CERTIFICATE if certificate else KEY}"
+    origin = given if certificate or key else named if context.client_certificate else "default"
+    if not certificate and not key:
+        certificate, key = context.client_certificate, context.client_key
+    return TlsPaths(ca or context.ca_file, certificate, key, (ca_origin, origin))
 
 
 def settings() -> list[Setting]:
@@ -158,7 +191,15 @@ def settings() -> list[Setting]:
     given = os.environ.get("REPLICATOR_SERVER")
     address = given or (context.server if context else DEFAULT_SERVER)
     where = "environment variable REPLICATOR_SERVER" if given else f"context {name}" if context else "default"
-    return [Setting("context", name, by), Setting("server", address, where), _token(name, address)]
+    tls = tls_files(address)
+    return [
+        Setting("context", name, by),
+        Setting("server", address, where),
+        _token(name, address),
+        Setting("ca_file", tls.ca_file, tls.origins[0]),
+        Setting("client_certificate", tls.client_certificate, tls.origins[1]),
+        Setting("client_key", tls.client_key, tls.origins[1]),
+    ]
 
 
 def _token(name: str, address: str) -> Setting:

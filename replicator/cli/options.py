@@ -25,7 +25,7 @@ from replicator.telemetry.listen import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callable[[F], F]:
+def zookeeper(meaning: str = "Requested session timeout in seconds.", *, required: bool = True) -> Callable[[F], F]:
     """--zookeeper, its login, --root and --session-timeout of a process; `meaning`: of the timeout."""
 
     def add(command: F) -> F:
@@ -41,7 +41,7 @@ def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callabl
             click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode of the bus."),
             click.option(
                 "--zookeeper",
-                required=True,
+                required=required,
                 type=ZOOKEEPER,
                 envvar="REPLICATOR_ZOOKEEPER",
                 show_envvar=True,

@@ -15,6 +15,7 @@ import click
 from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.cli import host_options, options
+from replicator.cli.ddns.resolution import with_addresses
 from replicator.cli.failures import INTERRUPTED
 from replicator.cli.live import LiveLine, LogLines
 from replicator.cli.loading import loading
@@ -99,7 +100,7 @@ def command(
         raise click.UsageError("--where is a condition of --snapshot")
     log.setup(log_format)
     with loading():
-        config = _with_sink(_read(path), sink)
+        config = with_addresses(_with_sink(_read(path), sink))
         config = with_snapshot(config) if snapshot_only else config
         access.default_file_sink_directory(Path.cwd())
     store, run = open_state(state, config, chosen=sink is not None)

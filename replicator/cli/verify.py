@@ -14,6 +14,7 @@ import click
 
 from replicator.assembly.verification import open_verification
 from replicator.cli import failures, host_options
+from replicator.cli.ddns.resolution import with_addresses
 from replicator.cli.loading import loading
 from replicator.cli.task.client import Client, find_token
 from replicator.cli.task.options import server_options
@@ -140,7 +141,7 @@ def command(
                 if path is None:
                     config, reporter = _named(opened, name or "", server, token_file, whole=not tables)
                 else:
-                    config = _read(path)
+                    config = with_addresses(_read(path), server, token_file)
                 access.default_file_sink_directory(Path.cwd())
             began_ms = now_ms()
             repairing = _Repairing(reporter, dry_run) if repair else None
@@ -261,4 +262,4 @@ def _named(
         )
     sealed.bind(config, client.cluster()["installation"])
     reporter = Reporter(client, name, task["uid"], task["version"], whole=whole)
-    return parse_task(json.loads(json.dumps(config))), reporter
+    return with_addresses(parse_task(json.loads(json.dumps(config))), server, token_file), reporter

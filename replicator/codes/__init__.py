@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from replicator.codes import (
     access,
+    addresses,
     backup,
     config,
     conflicts,
@@ -33,6 +34,7 @@ _TABLES = (
     process.CODES,
     access.CODES,
     backup.CODES,
+    addresses.CODES,
     monitor.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

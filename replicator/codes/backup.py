@@ -40,5 +40,15 @@ CODES: Final[dict[str, Entry]] = table(
             "`replicator cluster restore` has not completed the task. No Core runs it until then.",
             "Wait until the restore has ended. If it was interrupted, run it again with the same file.",
         ),
+        "E5110": (
+            "no such process",
+            "No Core, Server or Monitor with this id is online: it has ended or has lost its ZooKeeper session.",
+            "`replicator bundle` names the processes that are online; look at the log on the host of the others.",
+        ),
+        "E5111": (
+            "no log lines in time",
+            "A process did not answer a request for its log lines, or too many are being answered.",
+            "Repeat the command; if it fails again, look at the log on that host.",
+        ),
     },
 )

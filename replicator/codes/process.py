@@ -9,6 +9,26 @@ from replicator.codes.entry import Entry, table
 CODES: Final[dict[str, Entry]] = table(
     "process",
     {
+        "E5120": (
+            "no such group",
+            "There is no group of this name.",
+            "See `replicator group get`; `replicator core --group NAME` starts a Core of a group.",
+        ),
+        "E5121": (
+            "host cannot take the task",
+            "The host is not an online member of the task's group that takes tasks, or has no room for it.",
+            "See `replicator group describe GROUP`.",
+        ),
+        "E5122": (
+            "task without a group",
+            "Only a task with `group:` is pinned and moved; others run on any Core without a group.",
+            "Use `replicator task switchover NAME --to HOST`, or set `group:` of the task.",
+        ),
+        "E5123": (
+            "no such machine",
+            "No Core of this name is online, has ended on purpose, or is drained.",
+            "See `replicator machines`.",
+        ),
         "E5001": (
             "port in use",
             "Another process listens on the port.",

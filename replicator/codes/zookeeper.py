@@ -75,6 +75,17 @@ CODES: Final[dict[str, Entry]] = table(
             "The new position of a task is before its last commit. It was not written.",
             "See `replicator task position get NAME`; `replicator task fork` reads from an earlier position.",
         ),
+        "E4050": (
+            "group without room",
+            "No Core of the group has capacity for the weight of the task. Where the task runs already, it continues.",
+            "Start another Core with `--group`, raise `--capacity`, or lower `weight` or `standbys` of tasks; "
+            "`replicator group describe GROUP` shows the load, and `replicator docs operations` explains groups.",
+        ),
+        "E4051": (
+            "group without a Core",
+            "No Core of the group is online and takes tasks. Where the task runs already, it continues.",
+            "Start a Core with `--group GROUP`, or end a drain: `replicator machine undrain HOST`.",
+        ),
         "E4030": (
             "login refused",
             "ZooKeeper does not accept the login of this process, or the login is not an identity of /security.",

@@ -8,11 +8,13 @@ from pydantic import Field, model_validator
 
 from replicator.config.annotated import SecretRef, own_check
 from replicator.config.base import Model
+from replicator.config.ddns import REFERENCE
 from replicator.config.tls import Tls
 from replicator.errors import ConfigError
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Address = Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):\d{1,5}$", description="host:port")]
+BookReference = Annotated[str, Field(pattern=REFERENCE, description="ddns:APP/DOMAIN")]
 DEFAULT_ADDRESS: Final = ("127.0.0.1", 3306)
 """Of a server without host, port and hosts."""
 
@@ -31,6 +33,9 @@ class DatabaseServer(Model):
     port: Port | None = Field(None, description="TCP port of the server; default without hosts: 3306")
     hosts: tuple[Address, ...] = Field(
         (), max_length=20, description="instead of host and port: host:port of the servers of one replication group"
+    )
+    address: BookReference | None = Field(
+        None, description="instead of host and port: ddns:APP/DOMAIN, a name of the address book (`replicator ddns`)"
     )
     user: str = Field(min_length=1, description="account")
     password: SecretRef
@@ -58,6 +63,15 @@ class DatabaseServer(Model):
 def _check_address(server: DatabaseServer) -> None:
     given = [name for name in ("host", "port") if getattr(server, name) is not None]
     written = (server.host, server.port) == DEFAULT_ADDRESS  # as earlier versions did beside hosts; it is not used
+    if server.address and (server.hosts or given):
+        given = [*given, *(["hosts"] if server.hosts else [])]
+        raise ConfigError(
+            "E1003",
+            f"{server.section}.address and {server.section}.{given[0]} are both given",
+            found=f"address: {server.address}",
+            wanted="address, or one of host with port, and hosts",
+            fix="Remove one of them: the address book has host and port.",
+        )
     if server.hosts and given and not written:
         raise ConfigError(
             "E1003",

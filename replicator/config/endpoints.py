@@ -77,6 +77,8 @@ def _place(section: Mapping[str, Any]) -> str:
     if not section:
         return ""
     kind = str(section.get("type") or "mysql")
+    if section.get("address"):
+        return f"{kind} {section['address']}"
     if kind in _DATABASES:
         single = f"{section.get('host') or '127.0.0.1'}:{section.get('port') or 3306}"
         return f"{kind} {_first(section.get('hosts')) or single}"

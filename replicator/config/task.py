@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from replicator.config.annotated import Tables, checked, own_check
 from replicator.config.base import Model
 from replicator.config.canal import CanalOptions
-from replicator.config.database_server import Address, DatabaseServer
+from replicator.config.database_server import Address, BookReference, DatabaseServer
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.endpoints import topic_template
 from replicator.config.kafka_source import KafkaSource, check_kafka_source
@@ -188,7 +188,13 @@ class KafkaSink(Records):
     section: ClassVar[Literal["sink"]] = "sink"
 
     type: Literal["kafka"] = Field(description="type of the sink")
-    bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of one or more brokers")
+    bootstrap_servers: tuple[str, ...] = Field(
+        (), description="host:port of one or more brokers; required without address"
+    )
+    address: BookReference | None = Field(
+        None,
+        description="instead of bootstrap_servers: ddns:APP/DOMAIN, a name of the address book (`replicator ddns`)",
+    )
     delivery: Literal["exactly_once", "at_least_once"] = Field(
         "exactly_once", description="exactly_once: records and position in one Kafka transaction"
     )
@@ -228,7 +234,20 @@ class KafkaSink(Records):
 
     @model_validator(mode="after")
     def _sensible(self) -> KafkaSink:
+        own_check(self, _check_brokers)
         return own_check(self, lambda sink: check_protected("sink", sink.sasl, sink.tls))
+
+
+def _check_brokers(sink: KafkaSink) -> None:
+    if bool(sink.bootstrap_servers) != bool(sink.address):
+        return
+    raise ConfigError(
+        "E1003",
+        "bootstrap_servers and address are both given" if sink.address else "there are no brokers",
+        found=f"address: {sink.address}" if sink.address else "no bootstrap_servers",
+        wanted="bootstrap_servers, or address",
+        fix="Remove one of them." if sink.address else "Set sink.bootstrap_servers to host:port of the brokers.",
+    )
 
 
 def _check_beginning(source: MySQLSource) -> None:
@@ -269,6 +288,17 @@ class TaskConfig(Model):
     sink: Sink = Field(description="Kafka cluster, file or database server that changes are written to")
     transforms: Transforms = Field(
         Transforms(), description="filters, masks and other changes of rows (`replicator docs transforms`)"
+    )
+    group: str = Field(
+        "",
+        pattern=VALUE_PATTERN,
+        description="group of Cores that run the task, see their option --group; default: Cores without a group",
+    )
+    standbys: int = Field(
+        1, ge=0, le=20, description="hot standbys in the group; 0: another Core is chosen when that of the task fails"
+    )
+    weight: int = Field(
+        1, ge=1, le=1_000_000, description="share of a Core's --capacity that the task takes, on standbys, too"
     )
     hand_over_after_s: float = Field(
         30,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 
+from replicator.coordination.groups.groups import GroupNode
 from replicator.coordination.layout import Layout, escape
 from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.overview import Overview, Stored, TaskOverview
@@ -67,6 +68,9 @@ class CachedOverview(Overview):
 
     def _stored(self, name: str) -> Stored:
         return self.cache.derived(("task", name), lambda: self._read_stored(name))
+
+    def _group(self, name: str) -> GroupNode:
+        return self.cache.derived(("group", name), lambda: super(CachedOverview, self)._group(name))
 
     def _read_stored(self, name: str) -> Stored:
         return super()._stored(name)

@@ -9,6 +9,7 @@
         /tasks/TASK/quarantine                      operators' orders of tables and snapshots (OrdersRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
         /tasks/TASK/restoring-ID                    there while the task is restored from a backup
+        /tasks/TASK/addresses                       addresses of the book that the task uses (TaskAddressesRecord)
         /tasks/TASK/verify                          the last verification (VerificationRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
@@ -20,10 +21,18 @@
         /installation                               the id of this tree (InstallationRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
+        /ddns/APP/DOMAIN                            an address of the address book (AddressRecord)
+        /ddns/APP/DOMAIN/probe                      whether its server answers (ProbeRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
+        /drained/HOST                               there while its Core is to hand over all tasks (DrainRecord)
+        /task-groups/GROUP                          where the tasks of a group are placed, and pins (GroupRecord)
+        /task-groups/GROUP/members/HOST             ephemeral: one per Core of the group (MemberRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
+        /monitors/HOST-GUID-SEQUENCE                ephemeral sequential: one per Monitor (MonitorRecord)
+        /logs/requests/request-SEQUENCE             ephemeral: log lines are wanted of processes (LogRequest)
+        /logs/parts/REQUEST.GUID.INDEX.COUNT        ephemeral: log lines of a process, for a request (LogPart)
         /tokens/ID                                  a token, by its hash (TokenRecord)
         /users/NAME                                 a person with a password, by its hash (UserRecord)
         /audit/entry-SEQUENCE                       a request that changed something (AuditRecord), trimmed
@@ -135,6 +144,22 @@ class Layout:
     def verification(self, task: str) -> str:
         return f"{self.task(task)}/verify"
 
+    def task_addresses(self, task: str) -> str:
+        return f"{self.task(task)}/addresses"
+
+    @property
+    def addresses(self) -> str:
+        return f"{self.root}/ddns"
+
+    def addresses_of(self, app: str) -> str:
+        return f"{self.addresses}/{escape(app)}"
+
+    def address(self, app: str, domain: str) -> str:
+        return f"{self.addresses_of(app)}/{escape(domain)}"
+
+    def address_probe(self, app: str, domain: str) -> str:
+        return f"{self.address(app, domain)}/probe"
+
     @property
     def security(self) -> str:
         return f"{self.root}/security"
@@ -204,11 +229,54 @@ class Layout:
         return f"{self.stopped}/{escape(host)}"
 
     @property
+    def drained(self) -> str:
+        return f"{self.root}/drained"
+
+    def drained_host(self, host: str) -> str:
+        return f"{self.drained}/{escape(host)}"
+
+    @property
+    def groups(self) -> str:
+        return f"{self.root}/task-groups"
+
+    def group(self, group: str) -> str:
+        return f"{self.groups}/{escape(group)}"
+
+    def members(self, group: str) -> str:
+        return f"{self.group(group)}/members"
+
+    def member(self, group: str, host: str) -> str:
+        return f"{self.members(group)}/{escape(host)}"
+
+    @property
     def servers(self) -> str:
         return f"{self.root}/servers/instance"
 
     def server_prefix(self, host: str, guid: str) -> str:
         return f"{self.servers}/{escape(host)}-{guid}-"
+
+    @property
+    def monitors(self) -> str:
+        return f"{self.root}/monitors"
+
+    def monitor_prefix(self, host: str, guid: str) -> str:
+        return f"{self.monitors}/{escape(host)}-{guid}-"
+
+    @property
+    def log_requests(self) -> str:
+        return f"{self.root}/logs/requests"
+
+    @property
+    def log_request_prefix(self) -> str:
+        return f"{self.log_requests}/request-"
+
+    @property
+    def log_parts(self) -> str:
+        return f"{self.root}/logs/parts"
+
+    def log_part(self, request: str, process: str, index: int, count: int) -> str:
+        """`request`: name of its node; `process`: id of the one that answers."""
+        return f"{self.log_parts}/{request}.{process}.{index:03d}.{count:03d}"
 
     @property
     def tokens(self) -> str:

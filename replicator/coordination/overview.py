@@ -8,13 +8,23 @@ from typing import Any
 import msgspec
 
 from replicator.config.labels import labels_of
+from replicator.coordination.groups.groups import GroupNode
+from replicator.coordination.groups.reader import GroupReader, KnownGroups
+from replicator.coordination.groups.report import problem
+from replicator.coordination.groups.wishes import wish_of
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Contender, Election, Field
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.machines.report_ages import ReportAges
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import CommitRecord, DeliveryFigures, StatusRecord, TaskFigures
+from replicator.coordination.records import (
+    AddressFigures,
+    CommitRecord,
+    DeliveryFigures,
+    StatusRecord,
+    TaskFigures,
+)
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.coordination.tasks.orders import OrdersStore
@@ -67,6 +77,9 @@ class TaskState(DeliveryFigures, kw_only=True):
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration; most basic first.
         verification: of the target, the last one; None without one.
+        group: of Cores that run it, "" for all Cores without one; `placed`: those that it is placed on, the preferred
+            one first; `pin`: the one that operators want, "" for any.
+        addresses: of the address book that the task uses, as its Core reports them.
     """
 
     name: str
@@ -86,7 +99,11 @@ class TaskState(DeliveryFigures, kw_only=True):
     figures_old: bool = False
     problems: list[dict[str, str]] = msgspec.field(default_factory=list)
     verification: Verification | None = None
+    group: str = ""
+    placed: list[str] = msgspec.field(default_factory=list)
+    pin: str = ""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
+    addresses: list[AddressFigures] = msgspec.field(default_factory=list)
     config: dict[str, Any] | None = None
 
 
@@ -137,6 +154,7 @@ class Overview:
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
+        self._groups = GroupReader(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
         found = self._machines.list()
@@ -155,17 +173,27 @@ class Overview:
     def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
         """Every task, by name. Raises NotConnected; whatever else is wrong with a task stands in its `problems`."""
         present = self.machines() if machines is None else machines
-        found = []
+        found, groups = [], self._known_groups()
         for name in self.names():
             try:
-                found.append(self.task(name, present))
+                found.append(self.task(name, present, groups))
             except NodeMissing:
                 continue  # deleted meanwhile
         return found
 
-    def task(self, name: str, machines: list[MachineNode] | None = None) -> TaskOverview:
+    def task(
+        self, name: str, machines: list[MachineNode] | None = None, groups: KnownGroups | None = None
+    ) -> TaskOverview:
         """Raises NodeMissing E5003 (no such task), NotConnected."""
-        return _joined(self._stored(name), self.machines() if machines is None else machines)
+        view = _joined(self._stored(name), self.machines() if machines is None else machines)
+        _add_group(view, self._known_groups() if groups is None else groups)
+        return view
+
+    def _known_groups(self) -> KnownGroups:
+        return KnownGroups(self._group, self._groups.drained)
+
+    def _group(self, name: str) -> GroupNode:
+        return self._groups.read(name)
 
     def _stored(self, name: str) -> Stored:
         view = TaskOverview(name=name, problems=[])
@@ -245,6 +273,22 @@ def _joined(stored: Stored, machines: list[MachineNode]) -> TaskOverview:
     return view
 
 
+def _add_group(view: TaskOverview, groups: KnownGroups) -> None:
+    wish = wish_of(view.config)
+    view.group = wish.group
+    try:
+        node = groups.of(wish.group)
+    except CoordinationError as error:
+        _note(view, error)
+        return
+    if node is None:
+        return
+    view.placed, view.pin = list(node.places(view.name)), node.record.pins.get(view.name, "")
+    found = problem(view.name, wish, node, groups.drained)
+    if found is not None:
+        view.problems.append(found.to_dict())
+
+
 def _add_instances(view: TaskOverview, field: Field, machines: list[MachineNode]) -> None:
     by_owner = {machine.owner: machine for machine in machines}
     instances = [
@@ -268,6 +312,8 @@ def _add_instances(view: TaskOverview, field: Field, machines: list[MachineNode]
     if first.figures is not None:
         view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
         view.problems += _retried(first.figures.retrying)
+        view.addresses = first.figures.addresses
+        view.problems += [one.error for one in view.addresses if one.error]
 
 
 def _instance(task: str, contender: Contender, first: bool, machine: MachineNode | None) -> InstanceOverview:

@@ -54,7 +54,7 @@ class VersionRecord(Record):
 
 class InstanceRecord(Record):
     """/tasks/TASK/instance/...: a contender. `state` is a value of `leadership.state.State`; `timeout_s` is the
-    session's negotiated timeout, from which the length of its lease follows."""
+    session's negotiated timeout, from which the length of its lease follows. `group`: of the Core, "" for none."""
 
     host: str
     pid: int
@@ -62,6 +62,7 @@ class InstanceRecord(Record):
     since_ms: int
     state: str
     timeout_s: float = 0.0
+    group: str = ""
 
 
 class CommitRecord(Record):
@@ -116,6 +117,52 @@ class VerificationRecord(Record):
     verification: Verification | None = None
 
 
+class AddressChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of an address: role "primary" or "replica", and who set it, when and why."""
+
+    address: str
+    role: str = "primary"
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class AddressRecord(Record):
+    """/ddns/APP/DOMAIN: `earlier`: the values before the present one, newest first."""
+
+    present: AddressChange
+    earlier: list[AddressChange] = []
+
+
+class ProbeRecord(Record):
+    """/ddns/APP/DOMAIN/probe: whether `address` answers, since when, and why not. Written when that changes."""
+
+    address: str
+    answers: bool
+    since_ms: int
+    code: str = ""
+    found: str = ""
+    by: str = ""
+
+
+class AcceptedAddress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The address that a task connects to, from its `name` in the book. `cluster`: id of the Kafka cluster behind it,
+    "" for a database server."""
+
+    name: str
+    address: str
+    time_ms: int = 0
+    cluster: str = ""
+
+
+class TaskAddressesRecord(Record):
+    """/tasks/TASK/addresses: by "source" and "sink", the addresses that have passed the checks last. `uid`: of the
+    task's incarnation."""
+
+    uid: str = ""
+    accepted: dict[str, AcceptedAddress] = {}
+
+
 class PositionHistoryRecord(Record):
     """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
 
@@ -150,12 +197,14 @@ class RestoreRecord(Record):
 
 class PurgedRecord(Record):
     """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last; left:
-    those that were deleted without, since."""
+    those that were deleted without, since; lost_ms: when a record that could not be read was replaced by this one,
+    which lacks the incarnations that were in it, 0 for never."""
 
     uids: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     time_ms: int = 0
     by: str = ""
+    lost_ms: int = 0
 
 
 class ReplicaIdRecord(Record):
@@ -237,6 +286,19 @@ class LiveFigures(DeliveryFigures, kw_only=True):
     config_version: int = -1
 
 
+class AddressFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An address of the book in a task that runs. `section`: "source" or "sink"; `wanted`: in the book, "" where it
+    can't be had; `in_use`: that the worker connects to; `error`: why it is another one than wanted, since `since_ms`;
+    None: it is being checked, or is the same."""
+
+    section: str
+    name: str
+    wanted: str = ""
+    in_use: str = ""
+    since_ms: int = 0
+    error: dict[str, str] | None = None
+
+
 class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, by the Core's clock; part of MachineRecord. `lease_least_s`: the shortest
     rest of the lease at any renewal of this term. `reach`: whether this host reaches the "source", the "sink" and,
@@ -253,6 +315,7 @@ class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     worker_pid: int = 0
     error: dict[str, str] | None = None
     config_error: dict[str, str] | None = None
+    addresses: list[AddressFigures] = []
 
 
 class MachineRecord(Record):
@@ -280,16 +343,52 @@ class StoppedRecord(Record):
     time_ms: int
 
 
-class ServerRecord(Record):
-    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
-    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
+class DrainRecord(Record):
+    """/drained/HOST: while it is there, the Cores of that host take no tasks and hand over those that they have."""
+
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class GroupRecord(Record):
+    """/task-groups/GROUP. `placed`: the members that take part in the election of each task, the preferred one first;
+    `pins`: the member that operators want a task on."""
+
+    placed: dict[str, tuple[str, ...]] = {}
+    pins: dict[str, str] = {}
+
+
+class MemberRecord(Record):
+    """/task-groups/GROUP/members/HOST: a Core of the group. `capacity`: the weight that it takes; `leaving`: its
+    process ends, and gives up its tasks."""
+
+    process: str
+    capacity: int
+    leaving: bool = False
+
+
+class ListenerRecord(Record, kw_only=True):
+    """What Servers and Monitors have in common. `address`: URL."""
 
     host: str
     pid: int
     address: str
     since_ms: int
+
+
+class ServerRecord(ListenerRecord, kw_only=True):
+    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
+    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
+
     certificate_ms: int = 0
     certificate_problem: bool = False
+
+
+class MonitorRecord(ListenerRecord, kw_only=True):
+    """/monitors/...: one per Monitor. `login`: whether it requires one."""
+
+    login: bool = False
 
 
 class LoginRecord(Record, kw_only=True):
@@ -383,6 +482,8 @@ _REMEDIES = {
     "CommitRecord": "Restore the task: `replicator cluster restore FILE --task NAME --overwrite`; or create it again "
     "with `source.start` at the position that `replicator task position history NAME` shows last.",
     "MachineRecord": "Restart the Core of that host; its znode is then written again.",
+    "PurgedRecord": "If the task stops with E3109, set its `source.start` to a position. The next deletion of a task "
+    "of this name writes the znode again.",
     "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
 }
 

@@ -2,7 +2,8 @@
 
 ZooKeeper checks CREATE and DELETE at the parent, so the rights of a node are those to its data (`r`, `w`) and those to
 its children (`c`, `d`). Administrators have all rights everywhere, including `a`, which changes an ACL; identities that
-are not in the record at /security have none. A Core removes no task, and the Monitor changes nothing.
+are not in the record at /security have none. A Core removes no task. The Monitor writes only what it says of itself:
+the node of its listener, and its log lines where they are asked for.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ TABLE: Final[Mapping[str, Rights]] = {
     f"{_TASK}/restoring-*": Rights("r", "r"),
     "restoring": Rights("r", "r"),
     f"{_TASK}/verify": Rights("r", "rw"),
+    f"{_TASK}/addresses": Rights("rw", "r"),
     f"{_TASK}/trail": Rights("cdr", "dr"),
     f"{_TASK}/trail/*": Rights("rw", "r"),
     f"{_TASK}/schema": Rights("cdr", "cdr"),
@@ -65,6 +67,10 @@ TABLE: Final[Mapping[str, Rights]] = {
     f"{_TASK}/history/*": Rights("r", "r"),
     f"{_TASK}/versions": Rights("r", "cdr"),
     f"{_TASK}/versions/*": Rights("r", "rw"),
+    "ddns": Rights("r", "cdr"),
+    "ddns/*": Rights("r", "cdr"),
+    "ddns/*/*": Rights("r", "cdrw"),
+    "ddns/*/*/probe": Rights("r", "rw"),
     "ids": Rights("cr", "r"),
     "ids/replicas": Rights("cdr", "dr"),
     "ids/replicas/*": Rights("rw", "r"),
@@ -72,9 +78,25 @@ TABLE: Final[Mapping[str, Rights]] = {
     "machines/*": Rights("rw", "r"),
     "stopped": Rights("cdr", "r"),
     "stopped/*": Rights("rw", "r"),
+    "drained": Rights("r", "cdr"),
+    "drained/*": Rights("r", "rw"),
+    # Cores write where tasks are placed, the Server pins and moves them, in the same node.
+    "task-groups": Rights("cr", "cr"),
+    "task-groups/*": Rights("crw", "crw"),
+    "task-groups/*/members": Rights("cdr", "r"),
+    "task-groups/*/members/*": Rights("rw", "r"),
     "servers": Rights("r", "cr"),
     "servers/instance": Rights("r", "cdr"),
     "servers/instance/*": Rights("r", "rw"),
+    "monitors": Rights("r", "r", "cdr"),
+    "monitors/*": Rights("r", "r", "rw"),
+    # Each process creates and deletes its log lines, and only the Server, or an administrator, asks for them and reads
+    # them.
+    "logs": Rights("r", "cdr"),
+    "logs/requests": Rights("r", "cdr"),
+    "logs/requests/*": Rights("r", "r"),
+    "logs/parts": Rights("cd", "cdr", "cd"),
+    "logs/parts/*": Rights("", "r", ""),
     # The Monitor verifies logins by itself. A Core has nothing to do with them.
     "tokens": Rights("", "cdr"),
     "tokens/*": Rights("", "rw"),
@@ -91,12 +113,19 @@ TABLE: Final[Mapping[str, Rights]] = {
 
 FIXED: Final = (
     "tasks",
+    "ddns",
     "ids",
     "ids/replicas",
     "machines",
     "stopped",
+    "drained",
+    "task-groups",
     "servers",
     "servers/instance",
+    "monitors",
+    "logs",
+    "logs/requests",
+    "logs/parts",
     "tokens",
     "users",
     "audit",

@@ -76,6 +76,8 @@ class AdminClient:
         self._leaders_until = 0.0
         self._coordinators: dict[str, int] = {}
         self._controller = _NOBODY
+        self.cluster = ""
+        """Id of the cluster, "" where the broker does not say."""
         try:
             self._metadata([])  # a broker that wants a login ends the connection at the first question, not before
         except BaseException:
@@ -188,7 +190,7 @@ class AdminClient:
         if not self._informed(connection, found):
             raise LeaderNotAvailableError("a broker that has just started does not know the topics of the cluster yet")
         self._brokers = {broker.node: (broker.host, broker.port) for broker in found.brokers}
-        self._controller = found.controller
+        self._controller, self.cluster = found.controller, found.cluster or self.cluster
         return found
 
     def _informed(self, connection: BlockingConnection, found: metadata.Metadata) -> bool:

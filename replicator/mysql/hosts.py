@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from replicator.config.addresses import addresses
 from replicator.config.database_server import DEFAULT_ADDRESS, DatabaseServer
-from replicator.errors import PositionGone, ReplicatorError
+from replicator.errors import ConfigError, PositionGone, ReplicatorError
 from replicator.mysql.sides import side_of
 
 T = TypeVar("T")
@@ -15,7 +15,12 @@ Config = TypeVar("Config", bound=DatabaseServer)
 
 
 def candidates(config: Config) -> list[Config]:
-    """The configuration once for each server, with its own host and port: what a session is made of."""
+    """The configuration once for each server, with its own host and port: what a session is made of.
+
+    Raises ConfigError E4104 for an address of the book, which has to be replaced by what it stands for.
+    """
+    if config.address is not None:
+        raise ConfigError("E4104", f"{config.section}.address is not resolved", found=config.address)
     if not config.hosts:
         host, port = DEFAULT_ADDRESS
         return [config.model_copy(update={"host": config.host or host, "port": config.port or port})]

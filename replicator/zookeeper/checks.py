@@ -12,7 +12,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from replicator.codes import CODES
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
 from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
-from replicator.coordination.records import CommitRecord, load
+from replicator.coordination.records import CommitRecord, PurgedRecord, load
 from replicator.errors import ConfigError, CoordinationError
 from replicator.model.finding import Finding
 from replicator.model.position import Position
@@ -86,6 +86,7 @@ def _ask(client: Client, layout: Layout, task: str, done: Checked) -> None:
         client.exists(path)
         took.append(time.monotonic() - began)
     done.findings.append(_round_trip(sorted(took), client.negotiated / _LEASE_CHECKS))
+    done.findings += _purged(client, layout.purged_task(task))
     try:
         data, stat = client.get(path)
         record = load(CommitRecord, data or b"", path)
@@ -97,6 +98,28 @@ def _ask(client: Client, layout: Layout, task: str, done: Checked) -> None:
         done.position = record.checkpoint.position if record.checkpoint else None
         found = f"{done.position or 'no position yet'}, epoch {record.epoch}, written {_age(stat.mtime)} ago"
         done.findings.append(Finding.ok("zookeeper.last_commit", found))
+
+
+def _purged(client: Client, path: str) -> list[Finding]:
+    """Nothing where the record is as it should be: most tasks have none."""
+    try:
+        data, _ = client.get(path)
+        record = load(PurgedRecord, data or b"", path)
+    except NoNodeError:
+        return []
+    except CoordinationError as error:
+        return [msgspec.structs.replace(Finding.of_error("zookeeper.purged", error), severity="warn")]
+    return lost(record, path)
+
+
+def lost(record: PurgedRecord, path: str) -> list[Finding]:
+    """Incarnations that a damaged record had."""
+    if not record.lost_ms:
+        return []
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(record.lost_ms / 1000))
+    found = f"{path} could not be read and was replaced at {when}: tasks purged before are not in it"
+    fix = "If the task stops with E3109, set its `source.start` to a position."
+    return [Finding("zookeeper.purged", "warn", found, "a record of all tasks of the name that were purged", fix)]
 
 
 def _round_trip(took: list[float], most: float) -> Finding:

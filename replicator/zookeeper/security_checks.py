@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 from replicator.config.token import default_token_file
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs import processes
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import ServerRecord, load
+from replicator.coordination.records import MonitorRecord, ServerRecord
 from replicator.coordination.rights import Guard
 from replicator.coordination.secured_tree import SecuredTree
-from replicator.errors import ConfigError, CoordinationError, NodeMissing
+from replicator.errors import ConfigError, CoordinationError
 from replicator.host import access as host_access
 from replicator.host.addresses import HostPort, parse_ensemble
 from replicator.host.network import is_loopback
@@ -95,23 +96,36 @@ def rights(coordinator: Coordinator, guard: Guard) -> Iterator[Finding]:
 
 
 def listeners(coordinator: Coordinator, layout: Layout) -> Iterator[Finding]:
-    """Of the Servers that are registered; a Monitor is not."""
-    try:
-        names = coordinator.children(layout.servers)
-    except NodeMissing:
-        return
-    for name in names:
-        path = f"{layout.servers}/{name}"
-        try:
-            address = load(ServerRecord, coordinator.get(path).data, path).address
-        except CoordinationError:
-            continue
-        parts = urlsplit(address)
-        if parts.scheme == "https" or is_loopback(parts.hostname or ""):
-            yield Finding.ok("server.listener", address)
-        else:
+    """Of the Servers and Monitors that are registered; those of earlier releases do not register a Monitor."""
+    for found in processes.listeners(coordinator, layout):
+        kind, record = found.process.kind, found.record
+        scheme, inner = _listening(record.address)
+        where = f"{record.address} of {record.host}"
+        good = True
+        if scheme != "https" and not inner:
+            good = False
             fix = "Start it with TLS, or with --listen 127.0.0.1:PORT behind a proxy: `replicator docs security`."
-            yield Finding("server.listener", "fail", f"{address}: without TLS", "https, or loopback", fix)
+            yield Finding(f"{kind}.listener", "fail", f"{where}: without TLS", "https, or loopback", fix)
+        if isinstance(record, MonitorRecord) and not record.login and not inner:
+            good = False
+            fix = "Start it without --no-require-login."
+            yield Finding(f"{kind}.listener", "fail", f"{where}: no login is required", "a login, or loopback", fix)
+        if isinstance(record, ServerRecord) and record.certificate_problem:
+            good = False
+            fix = "Look at the log of the Server: it names the file."
+            told = f"{where}: its changed TLS files can't be used, the former certificate is in use"
+            yield Finding(f"{kind}.listener", "warn", told, "files of TLS that fit each other", fix)
+        if good:
+            yield Finding.ok(f"{kind}.listener", where)
+
+
+def _listening(address: str) -> tuple[str, bool]:
+    """Scheme, and whether it is on loopback."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme, is_loopback(parts.hostname or "")
+    except ValueError:
+        return "", False
 
 
 def secret_files() -> Iterator[Finding]:

@@ -158,7 +158,7 @@ def create_user(request: Request, logins: LoginsOf, by: By, wanted: Annotated[Ne
 def set_password(
     logins: LoginsOf, name: Name, version: Version, wanted: Annotated[NewPassword, Depends(_new_password)]
 ) -> Response:
-    """Sets the password of a user, who may also do it. 409 E4006 if If-Match is not the current version."""
+    """Sets the password of a user, who may also do it. 412 E4006 if If-Match is not the current version."""
     return reply(access_responses.user(logins.set_password(name, wanted.password, version)))
 
 
@@ -175,13 +175,14 @@ def set_role(
     version: Version,
     wanted: Annotated[NewRole, Depends(_new_role)],
 ) -> Response:
-    """Sets the role of a user, and the selector that limits it. 409 E4006 if If-Match is not the current version."""
+    """Sets the role of a user, and the selector that limits it. 412 E4006 if If-Match is not the current version."""
     node, facts_of(request.scope).changes = logins.set_role(name, wanted.role, wanted.selector, version)
     return reply(access_responses.user(node))
 
 
 @router.delete("/users/{name}", status_code=204, operation_id="removeUser")
-def remove_user(logins: LoginsOf, name: Name) -> Response:
-    """Removes a user. 404 E5071 if there is no user of this name."""
-    logins.remove_user(name)
+def remove_user(logins: LoginsOf, name: Name, version: Version) -> Response:
+    """Removes a user. 404 E5071 if there is no user of this name, 412 E4006 if If-Match is given and not the current
+    version."""
+    logins.remove_user(name, version)
     return Response(status_code=204)

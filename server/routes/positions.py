@@ -143,5 +143,6 @@ def fork(
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
     config = sealing.copied(parse_task(data), name)
     config_changes.writes(request, config)
-    operations.create(config, by, dry_run, orders, given.get("reason", "")[:200])
+    visible = config_changes.visible(request)
+    operations.create(config, by, dry_run, orders, given.get("reason", "")[:200], visible)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -48,9 +48,10 @@ def list_tasks(operations: OperationsOf, selector: SelectorOf, login: LoginOf, m
 def create_task(
     request: Request, operations: OperationsOf, config: Config, by: By, dry_run: DryRun = False, reason: Reason = ""
 ) -> Response:
-    """Creates a task from its configuration (YAML or JSON). 409 E5004 if the task exists."""
+    """Creates a task from its configuration (YAML or JSON). 409 E5004 if the task exists. A login with a selector gets
+    the same answer for every name that a task has which it cannot see."""
     config_changes.writes(request, config)
-    operations.create(config, by, dry_run, reason=reason)
+    operations.create(config, by, dry_run, reason=reason, visible=config_changes.visible(request))
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)
 
 
@@ -71,8 +72,8 @@ def replace_task(
     dry_run: DryRun = False,
     reason: Reason = "",
 ) -> Response:
-    """Replaces the configuration. The running task applies it without a restart. 409 E4006 if If-Match (or ?version=)
-    is not the current version, 409 E1009 for keys that cannot be changed."""
+    """Replaces the configuration. The running task applies it without a restart. 412 E4006 if If-Match is not the
+    current version, 409 if it is ?version= that is not, 409 E1009 for keys that cannot be changed."""
     present = operations.task(name)
     config_changes.writes(request, config, present.config)
     expected = present.config_version if version is None else version
@@ -91,14 +92,19 @@ def delete_task(
     operations: OperationsOf,
     name: Name,
     by: By,
+    login: LoginOf,
+    version: Version,
     wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10,
     reason: Reason = "",
     purge: Annotated[bool, Query(description="later tasks of the name ignore the position left at the sink")] = False,
 ) -> Response:
     """Stops a task on all Cores and removes it with its position. 204 when it is removed; 202 if Cores still take part
     in its election after `wait` seconds: it is removed when they have left. Its history is removed, too: `reason` is in
-    the audit."""
-    config_changes.removes(request, operations.task(name).config)
-    if operations.delete(name, by, wait, reason, purge=purge):
+    the audit. 412 E4006 if If-Match is given and not the version of the configuration."""
+    present = operations.task(name)
+    config_changes.removes(request, present.config)
+    if version is None and login.selector:
+        version = present.config_version  # a change of the labels in between may take the task away from this login
+    if operations.delete(name, by, wait, reason, purge=purge, version=version):
         return Response(status_code=204)
     return reply(responses.task(operations.task(name)), 202)

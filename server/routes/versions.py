@@ -85,8 +85,9 @@ def rollback(
     dry_run: DryRun = False,
 ) -> Response:
     """Replaces the configuration by that of an earlier version, {"to": number}, with all checks of a replacement. It
-    becomes a new version. Returns the difference, empty if nothing changes. The position is not changed. 404 E5090 if
-    the version is not kept, 409 E4006 if If-Match is not the current version."""
+    becomes a new version. Sealed secrets of that version are sealed under the present key. Returns the difference,
+    empty if nothing changes. The position is not changed. 404 E5090 if the version is not kept, 422 E1041 if the
+    cluster key of one of its secrets has been removed, 412 E4006 if If-Match is not the current version."""
     given = only(arguments, "to", "reason")
     text = given.get("to", "")
     if not (text.isascii() and text.isdigit() and len(text) <= 10):

@@ -35,6 +35,7 @@ from replicator.coordination.rights import grants
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.history import History
+from replicator.coordination.tasks.purged import Purged
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.coordination.tasks.status import Status
@@ -42,6 +43,7 @@ from replicator.errors import NotConnected, ProcessError, ReplicatorError, Versi
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
+from replicator.model.term import Term
 from tests.security.secured import SecuredSite, quiet
 from tests.support.present import present
 
@@ -399,6 +401,31 @@ def test_operators_cannot_start_half_a_task(zk: Coordinator, old: Layout) -> Non
         Status(zk, old).set(TASK, "running", "me")
     Status(zk, old).set(TASK, "deleted", "me")
     assert not load(StatusRecord, zk.get(old.status(TASK)).data).restoring
+
+
+def test_a_purged_task_that_is_restored_has_its_position_again(
+    zk: Coordinator, old: Layout, new: Layout, tmp_path: Path
+) -> None:
+    """And is purged again, under another configuration, without what it had before."""
+    uid, purged = make(zk, old), Purged(zk, old)
+    taken(zk, old, tmp_path / "b")
+    Status(zk, old).set(TASK, "deleted", "me", purge=True)
+    assert Registry(zk, old).remove(TASK) and purged.read(TASK).uids == (uid,)
+    second = Registry(zk, old).create(TASK, {"name": TASK, "sink": "another"}, "me").record.uid
+    zk.create(old.last_commit(TASK), dump(CommitRecord(epoch=EPOCH + 1, uid=second)))
+    put_back(zk, old, tmp_path / "b", TASK, overwrite=True)
+    assert Registry(zk, old).read(TASK).record.uid == uid
+    record = purged.read(TASK)
+    assert record.uids == (uid,) and record.left == (second,), "the second one was not purged"
+    term = Term(TASK, uid, 1, lambda: 0.0, purged=frozenset(record.uids))
+    assert uid not in term.purged, "what it has left is its own again"
+    Status(zk, old).set(TASK, "deleted", "me", purge=True)
+    assert Registry(zk, old).remove(TASK)
+    assert set(purged.read(TASK).uids) == {uid, second} and purged.read(TASK).left == ()
+    third = Registry(zk, old).create(TASK, {"name": TASK, "sink": "third"}, "me").record.uid
+    assert third not in purged.read(TASK).uids
+    put_back(zk, new, tmp_path / "b")
+    assert Purged(zk, new).read(TASK).uids == (), "a root that was lost: what other incarnations left counts (E3109)"
 
 
 def test_every_flipped_byte_is_found_or_harmless(tmp_path: Path) -> None:

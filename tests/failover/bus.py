@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +67,11 @@ class Bus(Job):
             rate=rate,
         )
 
-    def start(self, *hosts: str, how: Mapping[str, dict[str, Any]] | None = None) -> Bus:
-        """`how`: host -> options of `Cluster.core`, its own way to ZooKeeper for instance."""
+    def start(self, *hosts: str, how: Mapping[str, dict[str, Any]] | None = None, part: Sequence[str] = ()) -> Bus:
+        """`how`: host -> options of `Cluster.core`, its own way to ZooKeeper for instance; `part`: arguments of all."""
         hosts = hosts or ("host-a", "host-b")
         for host in hosts:
-            self.cluster.core(host, **(how or {}).get(host, {}))
+            self.cluster.core(host, *part, **(how or {}).get(host, {}))
         self.writer.prepare()
         # As the Server does it, which is started when a test first asks for something.
         Registry(self.coordinator, self.layout).create(self.name, to_data(parse_task(self.task)), "test")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,16 @@ def make_bus(
             *hosts: str,
             how: Mapping[str, dict[str, Any]] | None = None,
             before: Callable[[Bus], None] = lambda bus: None,
+            part: Sequence[str] = (),
             **options: Any,
         ) -> Bus:
-            """`before`: prepares what is there before the task is."""
+            """`before`: prepares what is there before the task is; `part`: arguments of every Core."""
             servers = {"zookeeper": zookeeper, "database": mysql, "kafka": kafka, **options}
             bus = Bus(folder=tmp_path, **servers)
             made.callback(bus.close)
             bus.writer.prepare()
             before(bus)
-            return bus.start(*hosts, how=how)
+            return bus.start(*hosts, how=how, part=part)
 
         yield make
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,7 +50,7 @@ class TargetBus(Bus):
         address = {"hosts": hosts} if self._more else {"host": self.target.host, "port": self.target.port}
         sink = {
             "type": "mariadb" if isinstance(self.target, MariaDB) else "mysql",
-            **address,
+            **({} if "address" in self._sink else address),
             "user": "applier",
             "password": "env:REPL_TARGET_PASSWORD",
             "position_database": self.name + "_position",
@@ -96,8 +97,8 @@ class TargetBus(Bus):
                 f"INSERT INTO {self.name}.changes VALUES ({row}.id, {row}.counter, '{event}')"
             )
 
-    def start(self, *hosts: str, how: Any = None) -> TargetBus:
-        super().start(*hosts, how=how)
+    def start(self, *hosts: str, how: Any = None, part: Sequence[str] = ()) -> TargetBus:
+        super().start(*hosts, how=how, part=part)
         return self
 
     def wait_delivered(self, more: int, timeout: float = 40.0) -> None:

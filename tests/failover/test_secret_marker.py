@@ -117,8 +117,20 @@ def test_no_secret_is_written_or_shown(
     bundle = tmp_path / "bundle.zip"
     where = ("--zookeeper", cluster.zookeeper, "--root", cluster.root)
     said("bundle", names[0], *where, "--file", str(bundle), "--log", str(cluster.cores["host-a"].log_path))
-    with zipfile.ZipFile(bundle) as parts:
-        answers |= {part: parts.read(part).decode("utf-8", "replace") for part in parts.namelist()}
+    fetched = tmp_path / "fetched.zip"
+    said("bundle", names[0], "--via-server", "--file", str(fetched))
+    for path in (bundle, fetched):
+        with zipfile.ZipFile(path) as parts:
+            contents = {part: parts.read(part).decode("utf-8", "replace") for part in parts.namelist()}
+        answers |= {f"{path.name} {part}": text for part, text in contents.items()}
+        kept = {part.split("-")[0]: text for part, text in contents.items() if part.startswith("logs/")}
+        assert {"logs/core", "logs/server", "logs/monitor"} <= set(kept), contents["README.txt"]
+        assert "component=worker" in kept["logs/core"], "lines of workers are among those of their Core"
+
+    def none_left() -> bool:
+        return not bus.coordinator.children(bus.layout.log_parts) + bus.coordinator.children(bus.layout.log_requests)
+
+    wait_for(none_left, lambda: "log lines have left ZooKeeper", 30)
     backup = tmp_path / "bus.backup"
     said("cluster", "backup", str(backup), *where)
     texts = [

@@ -11,7 +11,7 @@ import pytest
 
 from dev.servers.authority import Authority
 from replicator.assembly.table_definitions import TableDefinitions
-from replicator.cli.task import client_tls
+from replicator.cli import contexts
 from replicator.cli.task.client import Client, find_token
 from replicator.config.certificate_logins import common_name, read_certificate_logins
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
@@ -68,9 +68,9 @@ def test_the_command_line(url: str, authority: Authority, monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("REPLICATOR_TOKEN", "REPLICATOR_TOKEN_FILE", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(client_tls.CA_FILE, str(authority.ca))
-    monkeypatch.setenv(client_tls.CERTIFICATE, str(certificate))
-    monkeypatch.setenv(client_tls.KEY, str(key))
+    monkeypatch.setenv(contexts.CA_FILE, str(authority.ca))
+    monkeypatch.setenv(contexts.CERTIFICATE, str(certificate))
+    monkeypatch.setenv(contexts.KEY, str(key))
     with Client(url, find_token(None, url)) as made:
         assert made.tasks()["items"] == []
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dev.servers.authority import Authority
-from replicator.cli.task import client_tls
-from replicator.cli.task.client import Client
+from replicator.cli import contexts
+from replicator.cli.task.client import Client, find_token
 from replicator.errors import ProcessError
 from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
@@ -28,8 +28,10 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (client_tls.CA_FILE, client_tls.CERTIFICATE, client_tls.KEY):
+def variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("REPLICATOR_CONFIG", str(tmp_path / "contexts.json"))
+    monkeypatch.setenv(contexts.CONTEXT, "")
+    for name in (contexts.CA_FILE, contexts.CERTIFICATE, contexts.KEY):
         monkeypatch.setenv(name, "")
 
 
@@ -59,7 +61,7 @@ def https(authority: Authority) -> Iterator[str]:
 
 def test_a_trusted_server(https: str, authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     assert failure(https).code == "E5086", "the system does not know its authority"
-    monkeypatch.setenv(client_tls.CA_FILE, str(authority.ca))
+    monkeypatch.setenv(contexts.CA_FILE, str(authority.ca))
     with Client(https, TOKEN) as client:
         assert client.tasks()["items"] == []
 
@@ -68,7 +70,7 @@ def test_a_trusted_server(https: str, authority: Authority, monkeypatch: pytest.
 def test_certificates_that_do_not_hold(
     authority: Authority, monkeypatch: pytest.MonkeyPatch, host: str, days: float, code: str
 ) -> None:
-    monkeypatch.setenv(client_tls.CA_FILE, str(authority.ca))
+    monkeypatch.setenv(contexts.CA_FILE, str(authority.ca))
     with serving(app, certificate=ServerCertificate(files(authority, host, days))) as url:
         assert failure(url).code == code
 
@@ -84,16 +86,30 @@ def test_http_and_https_mixed_up(https: str) -> None:
 def test_a_server_that_requires_certificates(
     authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(client_tls.CA_FILE, str(authority.ca))
+    monkeypatch.setenv(contexts.CA_FILE, str(authority.ca))
     given = files(authority, client_ca=authority.ca)
     with serving(app, certificate=ServerCertificate(given)) as url:
         refused = failure(url)
         assert refused.code in ("E5005", "E5086") and "--client-certificate" in refused.fix
         mine = files(authority, "127.0.0.9")
-        monkeypatch.setenv(client_tls.CERTIFICATE, str(mine.certificate))
-        monkeypatch.setenv(client_tls.KEY, str(mine.key))
+        monkeypatch.setenv(contexts.CERTIFICATE, str(mine.certificate))
+        monkeypatch.setenv(contexts.KEY, str(mine.key))
         with Client(url, TOKEN) as client:
             assert client.tasks()["items"] == []
+
+
+def test_authority_and_certificate_of_a_context_are_for_its_server_alone(authority: Authority) -> None:
+    mine = files(authority, "127.0.0.9")
+    given = files(authority, client_ca=authority.ca)
+    with (
+        serving(app, certificate=ServerCertificate(given)) as url,
+        serving(app, certificate=ServerCertificate(files(authority))) as other,
+    ):
+        context = contexts.Context(url, "", str(authority.ca), str(mine.certificate), str(mine.key))
+        contexts.save(contexts.Contexts("own", {"own": context}))
+        with Client(url, find_token(None, url)) as client:
+            assert client.tasks()["items"] == [], "the certificate is the login"
+        assert failure(other).code == "E5086"
 
 
 def test_files_that_can_not_be_used(authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,12 +119,12 @@ def test_files_that_can_not_be_used(authority: Authority, tmp_path: Path, monkey
     mine = files(authority, "127.0.0.9")
     mine.key.chmod(0o644)
     for given, code in (
-        ({client_tls.CA_FILE: tmp_path / "no.pem"}, "E5080"),
-        ({client_tls.CA_FILE: rubbish}, "E5080"),
-        ({client_tls.CERTIFICATE: rubbish}, "E5080"),
-        ({client_tls.KEY: mine.key}, "E5080"),
-        ({client_tls.CERTIFICATE: mine.certificate, client_tls.KEY: mine.key}, "E5081"),
-        ({client_tls.CERTIFICATE: mine.certificate, client_tls.KEY: rubbish}, "E5080"),
+        ({contexts.CA_FILE: tmp_path / "no.pem"}, "E5080"),
+        ({contexts.CA_FILE: rubbish}, "E5080"),
+        ({contexts.CERTIFICATE: rubbish}, "E5080"),
+        ({contexts.KEY: mine.key}, "E5080"),
+        ({contexts.CERTIFICATE: mine.certificate, contexts.KEY: mine.key}, "E5081"),
+        ({contexts.CERTIFICATE: mine.certificate, contexts.KEY: rubbish}, "E5080"),
     ):
         with monkeypatch.context() as patch:
             for name, path in given.items():

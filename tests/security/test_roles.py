@@ -7,9 +7,16 @@ from typing import Any
 import httpx
 import pytest
 
+from replicator.config.load import load_task
+from replicator.coordination.tasks.commits import Commits
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import Status
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
 from replicator.model.principal import ROLES, Principal
 from server.app import route_table
 from server.permissions import RULES
+from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
 from tests.security.site import NAME, PASSWORD, PROD, TEST, Site, code
 
@@ -138,10 +145,12 @@ def test_browsers_send_a_token_as_the_password_of_the_user_token(site: Site) -> 
 def test_users_have_versions(site: Site) -> None:
     site.user("ann", "viewer")
     role = {"role": "operator", "selector": "env = prod"}
-    assert code(site.http.put("/users/ann/role", json=role, headers={"if-match": '"7"'})) == (409, "E4006")
+    assert code(site.http.put("/users/ann/role", json=role, headers={"if-match": '"7"'})) == (412, "E4006")
     answer = site.http.put("/users/ann/role", json=role, headers={"if-match": '"0"'})
     assert (answer.json()["role"], answer.json()["selector"], answer.headers["etag"]) == ("operator", "env=prod", '"1"')
-    assert site.http.delete("/users/ann").status_code == 204
+    assert code(site.http.delete("/users/ann", headers={"if-match": '"0"'})) == (412, "E4006")
+    assert code(site.http.delete("/users/ann", headers={"if-match": "x"})) == (422, "E1003")
+    assert site.http.delete("/users/ann", headers={"if-match": '"1"'}).status_code == 204
     assert code(site.http.delete("/users/ann")) == (404, "E5071")
 
 
@@ -213,3 +222,71 @@ def test_without_zookeeper_unknown_logins_wait_and_nothing_is_changed(site: Site
     site.world.bus.coordinator.resume()
     assert site.http.get(f"/tasks/{NAME}").json()["desired"] == "running"
     assert site.http.get("/login", headers=unused).status_code == 200
+
+
+CHECKPOINT = Checkpoint(Position("binlog.000003", 400))
+UNCONFIGURED, DELETED, DAMAGED, OUTSIDE = "registered", "deleted", "damaged", "outside"
+
+
+@pytest.mark.parametrize("dry_run", ["", "?dry_run=true"])
+@pytest.mark.parametrize("verb", ["create", "fork"])
+def test_every_name_that_a_selector_hides_gets_one_answer(site: Site, dry_run: str, verb: str) -> None:
+    coordinator, layout = site.world.bus.coordinator, site.world.bus.layout
+    registry = Registry(coordinator, layout)
+    site.http.post("/tasks", content=PROD)
+    for name in (DELETED, DAMAGED, OUTSIDE):
+        assert site.http.post("/tasks", content=TEST.replace("other", name)).status_code == 201
+    registry.register(UNCONFIGURED, "host-a")
+    Status(coordinator, layout).set(DELETED, "deleted", "me")
+    coordinator.set(layout.task(DAMAGED), b"junk")
+    prod = site.token("admin", "env=prod")
+    Commits(coordinator, layout).overwrite(NAME, Commits(coordinator, layout).read(NAME), CHECKPOINT)
+    answers = set()
+    for name in (UNCONFIGURED, DELETED, DAMAGED, OUTSIDE):
+        if verb == "create":
+            answer = site.http.post(f"/tasks{dry_run}", content=PROD.replace(NAME, name), headers=prod)
+        else:
+            answer = site.http.post(f"/tasks/{NAME}/fork{dry_run}", json={"name": name}, headers=prod)
+        answers.add(answer.text.replace(name, "NAME"))
+        assert code(answer) == (409, "E5004")
+    assert len(answers) == 1, answers
+    assert registry.read(UNCONFIGURED).record.config is None, "it is not taken over"
+    assert site.http.post("/tasks", content=TEST.replace("other", UNCONFIGURED)).status_code == 201, "by who sees all"
+    assert code(site.http.post("/tasks", content=PROD, headers=prod)) == (409, "E5004")
+
+
+def test_a_task_that_a_core_registers_meanwhile_is_not_taken_over(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry(site.world.bus.coordinator, site.world.bus.layout)
+    prod = site.token("admin", "env=prod")
+    create = Registry.create
+
+    def late(self: Registry, task: str, *more: Any, **named: Any) -> Any:
+        self.register(task, "host-a")
+        return create(self, task, *more, **named)
+
+    monkeypatch.setattr(Registry, "create", late)
+    answer = site.http.post("/tasks", content=PROD, headers=prod)
+    assert code(answer) == (409, "E5004") and "not available" in answer.json()["error"]["what"]
+    assert registry.read(NAME).record.config is None
+
+
+def test_labels_that_change_before_a_deletion_take_the_task_away(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.http.post("/tasks", content=PROD)
+    prod = site.token("admin", "env=prod")
+    delete = TaskOperations.delete
+
+    def late(self: TaskOperations, name: str, *more: Any, **named: Any) -> bool:
+        self.replace(name, load_task(PROD.replace("prod", "test")), "other", None)
+        return delete(self, name, *more, **named)
+
+    monkeypatch.setattr(TaskOperations, "delete", late)
+    assert code(site.http.delete(f"/tasks/{NAME}", headers=prod)) == (409, "E4006")
+    assert site.http.get(f"/tasks/{NAME}").json()["desired"] == "running"
+
+
+def test_log_lines_are_for_operators_of_all_tasks(site: Site) -> None:
+    path = f"/processes/{'a' * 32}/log"
+    for headers in (site.token("viewer"), site.token("admin", "env=prod")):
+        assert code(site.http.get(path, headers=headers)) == (403, "E5072")
+        assert site.http.get("/processes", headers=headers).status_code == 200
+    assert code(site.http.get(path, headers=site.token("operator"))) == (404, "E5110")

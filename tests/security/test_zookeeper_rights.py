@@ -8,7 +8,11 @@ import pytest
 
 from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.installation import installation_id
+from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Election
+from replicator.coordination.logs.answers import LogAnswers
+from replicator.coordination.logs.collector import LogCollector
+from replicator.coordination.logs.nodes import make_parents
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.ports import Coordinator, Create
@@ -32,6 +36,10 @@ from replicator.model.quarantine import TaskOrders
 from tests.security.secured import SecuredSite, login, quiet
 
 TASK = "orders"
+
+
+def of_monitors(layout: Layout) -> tuple[str, ...]:
+    return layout.monitors, layout.log_parts
 
 
 @pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
@@ -77,6 +85,12 @@ def live(site: SecuredSite) -> None:
     StoppedCores(core, layout).record("gone", "p")
     server.create(layout.server_prefix("h", "b" * 32), b"{}", ephemeral=True, sequential=True, parents=True)
     installation_id(core, layout)
+    monitor = site.session("monitor")
+    make_parents(server, layout)
+    monitor.create(layout.monitor_prefix("h", "c" * 32), b"{}", ephemeral=True, sequential=True)
+    request = server.create(layout.log_request_prefix, b"{}", ephemeral=True, sequential=True).rpartition("/")[2]
+    for each, process in ((core, "a" * 32), (monitor, "c" * 32)):
+        each.create(layout.log_part(request, process, 0, 1), b"{}", ephemeral=True)
 
 
 def test_processes_do_their_work_with_their_own_identities(site: SecuredSite) -> None:
@@ -106,6 +120,8 @@ def test_nobody_else_changes_or_reads_a_node(site: SecuredSite, who: str) -> Non
         "stranger": lambda: site.unaware("stranger"),
     }[who]()
     for path in paths:
+        if who == "monitor" and path.startswith(of_monitors(site.layout)):
+            continue
         for attempt in _changes(intruder, path):
             with pytest.raises(CoordinationError, match="E4007"):
                 attempt()
@@ -113,6 +129,30 @@ def test_nobody_else_changes_or_reads_a_node(site: SecuredSite, who: str) -> Non
             for read in (intruder.get, intruder.children):
                 with pytest.raises(CoordinationError, match="E4007"):
                     read(path)
+
+
+def test_log_lines_are_asked_for_and_read_by_the_server_and_administrators_alone(site: SecuredSite) -> None:
+    site.establish()
+    layout, core, monitor, server = site.layout, *(site.session(role) for role in ("core", "monitor", "server"))
+    answers = [LogAnswers(each, layout, lambda: "a" * 32, lambda: b"secret\n") for each in (core, monitor)]
+    seen: list[str] = []
+
+    def look(_: float) -> None:
+        answers[len(seen)].step()
+        (name,) = server.children(layout.log_parts)
+        seen.append(f"{layout.log_parts}/{name}")
+        for intruder in (core, monitor, site.anonymous()):
+            for attempt in (intruder.get, lambda path, by=intruder: by.set(path, b"x")):
+                with pytest.raises(CoordinationError, match="E4007"):
+                    attempt(seen[-1])
+
+    for asking in (server, site.session("admin")):
+        assert LogCollector(asking, layout, look).collect(["a" * 32], "me", 60) == {"a" * 32: "secret\n"}
+        answers[len(seen) - 1].step()
+        assert server.children(layout.log_parts) == []
+    for other in (core, monitor):
+        with pytest.raises(CoordinationError, match="E4007"):
+            LogCollector(other, layout, look).collect(["a" * 32], "me", 60)
 
 
 def _changes(intruder: Coordinator, path: str) -> list[Callable[[], object]]:

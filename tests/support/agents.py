@@ -130,11 +130,13 @@ class FakeLauncher:
 class RunningAgent:
     """An agent in a thread of its own."""
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, host: str, tasks: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, coordinator: Coordinator, layout: Layout, host: str, tasks: tuple[str, ...] = (), **part: Any
+    ) -> None:
         self.coordinator = coordinator
         self.host = host
         self.launcher = FakeLauncher()
-        self.agent = Agent(coordinator, layout, host, tasks, self.launcher, validate)
+        self.agent = Agent(coordinator, layout, host, tasks, self.launcher, validate, **part)
         self.names: list[str] = []
         self.thread = threading.Thread(target=self.agent.run, args=(self.names.append,), name=f"agent {host}")
         self.thread.start()

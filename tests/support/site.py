@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from kazoo.client import KazooClient
 
@@ -52,11 +53,12 @@ class Site:
         self.machines = Machines(self.admin, self.layout)
         self.agents: list[RunningAgent] = []
 
-    def start(self, host: str, *tasks: str) -> RunningAgent:
-        return self.begin(host, *tasks).up()
+    def start(self, host: str, *tasks: str, **part: Any) -> RunningAgent:
+        return self.begin(host, *tasks, **part).up()
 
-    def begin(self, host: str, *tasks: str) -> RunningAgent:
-        agent = RunningAgent(self.session(), self.layout, host, tasks)
+    def begin(self, host: str, *tasks: str, **part: Any) -> RunningAgent:
+        """`part`: group and capacity."""
+        agent = RunningAgent(self.session(), self.layout, host, tasks, **part)
         self.agents.append(agent)
         return agent
 

@@ -102,8 +102,13 @@ def role(name: str, role: str, selector: str, client: Client) -> None:
 @with_client
 def remove(name: str, yes: bool, no_input: bool, client: Client) -> None:
     """Remove a user. Requests and sessions of the user are refused within a second."""
-    if not yes and not confirmed(f"Remove user '{clean(name)}'?", no_input=no_input):
-        click.echo("Nothing was changed.", err=True)
-        return
-    client.remove_user(name)
+    version = None
+    if not yes:
+        present = next((item for item in client.users()["items"] if item["name"] == name), None)
+        shown = f" ({_rights(present)})" if present else ""
+        if not confirmed(f"Remove user '{clean(name)}'{shown}?", no_input=no_input):
+            click.echo("Nothing was changed.", err=True)
+            return
+        version = present["version"] if present else None
+    client.remove_user(name, version)
     click.echo(f"User '{clean(name)}' removed.", err=True)

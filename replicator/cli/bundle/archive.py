@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from replicator.cli.bundle.redaction import redacted, redacted_text
 from replicator.errors import ProcessError, ReplicatorError
+from replicator.telemetry.redaction import redacted, redacted_text
 
 MOST_BYTES: Final = 2 << 20
 """Of one part."""
@@ -55,6 +55,10 @@ class BundleFile:
 
     def note(self, name: str, error: ReplicatorError) -> None:
         self._notes.append(f"{name}: {redacted_text(str(error))}")
+
+    def remark(self, text: str) -> None:
+        """Something else that is not in it."""
+        self._notes.append(redacted_text(text))
 
     def write(self, path: Path, head: str) -> None:
         """Atomically, mode 0600. Raises ProcessError E5100."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
+from replicator.cli.bundle.parts import ProcessLine
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.collector import LogCollector
+from replicator.coordination.logs.processes import processes
 from replicator.coordination.overview import Overview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.tasks.history import History
@@ -46,6 +50,13 @@ class TreeParts:
 
     def positions(self, name: str) -> Any:
         return _plain(PositionHistory(self._coordinator, self._layout).read(name)[-_MOST_POINTS:])
+
+    def processes(self) -> list[ProcessLine]:
+        found = processes(self._coordinator, self._layout)
+        return [ProcessLine(one.kind, one.name, one.pid, one.id) for one in found]
+
+    def lines(self, ids: Sequence[str]) -> dict[str, str]:
+        return LogCollector(self._coordinator, self._layout).collect(ids, "replicator bundle")
 
     def sizes(self) -> str:
         """A line per znode: bytes, children, version, whether it is of a session, path."""

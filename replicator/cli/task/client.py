@@ -37,7 +37,7 @@ def find_token(token_file: Path | None, server: str) -> str:
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
     named = named or contexts.token_file(server)
-    if named is None and os.environ.get(client_tls.CERTIFICATE):
+    if named is None and contexts.tls_files(server).client_certificate:
         return ""
     if named is None and not default_token_file().exists():
         raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
@@ -57,7 +57,7 @@ class Client:
                 timeout=timeout,
                 trust_env=False,
                 # loading the authorities of the system takes longer than most answers
-                verify=client_tls.context() if self.server.startswith("https:") else False,
+                verify=client_tls.context(self.server) if self.server.startswith("https:") else False,
             )
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise ProcessError("E5005", f"{server!r} is not the address of a Server", found=str(error)) from None
@@ -102,13 +102,15 @@ class Client:
         return self._ask("POST", "/tasks", content=text, params=_flag(dry_run) | _because(reason))
 
     def replace(self, name: str, text: bytes, version: int, dry_run: bool, reason: str = "") -> dict[str, Any]:
-        headers = {"if-match": f'"{version}"'}
-        return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run) | _because(reason))
+        params = _flag(dry_run) | _because(reason)
+        return self._of(name, "PUT", content=text, headers=_if_match(version), params=params)
 
-    def delete(self, name: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
-        """True when the task is gone."""
-        purging = {"purge": "true"} if purge else {}
-        return not self._of(name, "DELETE", params={"wait": str(wait)} | purging | _because(reason))
+    def delete(
+        self, name: str, wait: float, reason: str = "", *, purge: bool = False, version: int | None = None
+    ) -> bool:
+        """True when the task is gone. `version`: of the configuration that was shown, None for any."""
+        params = {"wait": str(wait)} | ({"purge": "true"} if purge else {}) | _because(reason)
+        return not self._of(name, "DELETE", params=params, headers=_if_match(version))
 
     def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
@@ -123,6 +125,41 @@ class Client:
 
     def machines(self, max_age: int = 0) -> dict[str, Any]:
         return self._ask("GET", "/machines", headers=_aged(max_age))
+
+    def groups(self) -> dict[str, Any]:
+        return self._ask("GET", "/groups")
+
+    def group(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", f"/groups/{_segment(name)}")
+
+    def rebalance(self, group: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        return self._ask("POST", f"/groups/{_segment(group)}/rebalance", json={"reason": reason}, params=_flag(dry_run))
+
+    def drain(self, host: str, reason: str, *, on: bool) -> dict[str, Any]:
+        verb = "drain" if on else "undrain"
+        return self._ask("POST", f"/machines/{_segment(host)}/{verb}", json={"reason": reason})
+
+    def processes(self) -> dict[str, Any]:
+        return self._ask("GET", "/processes")
+
+    def process_log(self, process: str) -> dict[str, Any]:
+        return self._ask("GET", f"/processes/{_segment(process)}/log")
+
+    def addresses(self) -> dict[str, Any]:
+        return self._ask("GET", "/addresses")
+
+    def address(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", _address_path(name))
+
+    def set_address(
+        self, name: str, address: str, role: str | None, reason: str, version: int | None
+    ) -> dict[str, Any]:
+        wanted = {"address": address, "role": role, "reason": reason}
+        given = {key: value for key, value in wanted.items() if value}
+        return self._ask("PUT", _address_path(name), json=given, headers=_if_match(version))
+
+    def delete_address(self, name: str, version: int | None) -> None:
+        self._ask("DELETE", _address_path(name), headers=_if_match(version))
 
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")
@@ -182,8 +219,8 @@ class Client:
     def set_role(self, name: str, role: str, selector: str) -> dict[str, Any]:
         return self._ask("PUT", f"/users/{_segment(name)}/role", json={"role": role, "selector": selector})
 
-    def remove_user(self, name: str) -> None:
-        self._ask("DELETE", f"/users/{_segment(name)}")
+    def remove_user(self, name: str, version: int | None = None) -> None:
+        self._ask("DELETE", f"/users/{_segment(name)}", headers=_if_match(version))
 
     def audit(self, **wanted: str) -> dict[str, Any]:
         return self._ask("GET", "/audit", params={key: value for key, value in wanted.items() if value})
@@ -281,12 +318,23 @@ def _segment(name: str) -> str:
     return quote(escape(name), safe="")
 
 
+def _address_path(name: str) -> str:
+    """Raises ConfigError E4100."""
+    from replicator.config.ddns import parse_name  # here: only commands of addresses need it
+
+    return f"/addresses/{parse_name(name)}"
+
+
 def _aged(max_age: int) -> dict[str, str]:
     return {"cache-control": f"max-age={max_age}"} if max_age else {}
 
 
 def _flag(dry_run: bool) -> dict[str, str]:
     return {"dry_run": "true"} if dry_run else {}
+
+
+def _if_match(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"if-match": f'"{version}"'}
 
 
 def _because(reason: str) -> dict[str, str]:

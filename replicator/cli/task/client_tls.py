@@ -14,11 +14,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from replicator.cli.contexts import CA_FILE, CERTIFICATE, KEY, tls_files
 from replicator.errors import ProcessError
-
-CA_FILE: Final = "REPLICATOR_CA_FILE"
-CERTIFICATE: Final = "REPLICATOR_CLIENT_CERTIFICATE"
-KEY: Final = "REPLICATOR_CLIENT_KEY"
 
 _EXPIRED: Final = (9, 10)
 """X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED."""
@@ -61,9 +58,11 @@ def _keep(variable: str) -> Callable[[click.Context, click.Parameter, Path | Non
     return keep
 
 
-def context() -> ssl.SSLContext:
-    """That verifies certificate and name; there is no way to switch that off. Raises ProcessError E5080, E5081."""
-    ca, certificate, key = (os.environ.get(name) or None for name in (CA_FILE, CERTIFICATE, KEY))
+def context(server: str) -> ssl.SSLContext:
+    """That verifies certificate and name; there is no way to switch that off. With the files of options, environment or
+    context (`contexts.tls_files`). Raises ProcessError E5080, E5081, E5093."""
+    files = tls_files(server)
+    ca, certificate, key = (each or None for each in (files.ca_file, files.client_certificate, files.client_key))
     try:
         made = ssl.create_default_context(cafile=ca)
     except (OSError, ValueError) as error:

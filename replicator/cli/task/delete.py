@@ -61,7 +61,7 @@ def command(
     deleted, and shows the topics. Topics that another task has written as well stay.
 
     In a terminal the name must be typed as confirmation, or the list of several tasks confirmed; elsewhere -y is
-    required.
+    required. A task whose configuration was changed after the question is not deleted.
     """
     picked = chosen(client, choice)
     one = is_one(choice)
@@ -74,12 +74,15 @@ def command(
             for name in picked:
                 click.echo(f"{clean(name)} would be deleted{_with(purge=purge, topics=topics)}")
             return
+        shown: dict[str, int] = {}
         if not yes:
+            shown = {item["name"]: item["version"] for item in client.tasks()["items"]}
             _confirm(picked, no_input, one=one, what=_with(purge=purge, topics=topics))
 
         def delete(name: str) -> None:
             deadline = time.monotonic() + timeout
-            if not client.delete(name, min(_SERVER_WAITS, timeout), reason, purge=purge or topics):
+            waits = min(_SERVER_WAITS, timeout)
+            if not client.delete(name, waits, reason, purge=purge or topics, version=shown.get(name)):
                 _wait(client, name, deadline)
             click.echo(f"{clean(name)} deleted")
             if purges is not None:

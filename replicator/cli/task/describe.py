@@ -79,8 +79,10 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "State": render.coloured(render.state(task)),
         "Wanted": wanted,
         **_maintenance(task),
+        **_group(task),
         "Running on": task["host"] or "-",
         "Standbys": ", ".join(task["standbys"]) or "none",
+        **_addresses(task),
         **_retrying(task),
         "Lag": f"{render.lag(task)}{_because(task)}",
         **_clock(task),
@@ -107,6 +109,13 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped(f"{key + ':':<12} ", str(text))
 
 
+def _group(task: dict[str, Any]) -> dict[str, str]:
+    if not task.get("group"):
+        return {}
+    pin = f", pinned to {task['pin']}" if task["pin"] else ""
+    return {"Group": f"{task['group']}, placed on {', '.join(task['placed']) or 'no Core'}{pin}"}
+
+
 def _because(task: dict[str, Any]) -> str:
     return f" ({task['lag_note']})" if task.get("lag_note") and render.lag(task) != "-" else ""
 
@@ -119,6 +128,20 @@ def _retrying(task: dict[str, Any]) -> dict[str, str]:
     attempts = f", {retried['attempts']} failed attempts" if retried["attempts"] else ""
     error = " ".join(text for text in (retried["code"], retried["what"]) if text)
     return {"Retrying": f"{side} for {render.duration(retried['seconds'])}{attempts}: {error}. {retried['effect']}"}
+
+
+def _addresses(task: dict[str, Any]) -> dict[str, str]:
+    return {f"{one['section'].capitalize()} address": _address(one) for one in task.get("addresses") or ()}
+
+
+def _address(one: dict[str, Any]) -> str:
+    text = f"{one['in_use'] or 'not connected'} (ddns:{one['name']})"
+    if one["error"] and one["wanted"] and one["wanted"] != one["in_use"]:
+        since = f" {render.age(one['since_ms'])} ago" if one["since_ms"] else ""
+        return f"{text}; {one['wanted']} refused{since}: {one['error']['found']}"
+    if one["error"]:
+        return f"{text}; {one['error']['code']} {one['error']['what']}"
+    return f"{text}; {one['wanted']} is being checked" if one["wanted"] not in ("", one["in_use"]) else text
 
 
 def _clock(task: dict[str, Any]) -> dict[str, str]:

@@ -117,7 +117,7 @@ def prune(client: Client, names: Sequence[str], pruning: Pruning, *, dry_run: bo
         if item is None or not _is_covered(item, pruning):
             click.echo(f"{clean(name)}: not pruned; it was changed in the meantime", err=True)
             return
-        done = client.delete(name, _WAIT, reason)
+        done = client.delete(name, _WAIT, reason, version=item["version"])
         click.echo(f"{clean(name)} {'pruned' if done else 'is being deleted'}")
 
     if names:

@@ -46,6 +46,7 @@ def _beside(item: Item) -> list[str]:
     return [
         *([f"(no report for {duration(item['figures_age_s'])})"] if item.get("figures_old") else []),
         *(["(maintenance)"] if item.get("maintenance") else []),
+        *(["(address refused)"] if any(one["error"] for one in item.get("addresses") or ()) else []),
         *(
             [f"(snapshot {taken['percent']} %{_UNFINISHED[taken['state']]})"]
             if taken.get("state") in _UNFINISHED

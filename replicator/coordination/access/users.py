@@ -113,14 +113,18 @@ class Users:
             raise _missing(name) from None
         return present, UserNode(changed, stat.version)
 
-    def remove(self, name: str) -> None:
-        """Raises NodeMissing E5071. Also of a record that can't be read."""
+    def remove(self, name: str, version: int | None = None) -> None:
+        """Also of a record that can't be read. `version`: the caller's idea of the present version, or None for any.
+        Raises NodeMissing E5071, VersionConflict E4006."""
         if not is_valid(name):
             raise _missing(name)
         try:
-            self._coordinator.delete(self._layout.user(name))
+            self._coordinator.delete(self._layout.user(name), -1 if version is None else version)
         except NodeMissing:
             raise _missing(name) from None
+        except VersionConflict:
+            what = f"user '{name}' was changed by another process"
+            raise VersionConflict("E4006", what, wanted=f"version {version}", fix=_SEE) from None
 
 
 def _missing(name: str) -> NodeMissing:

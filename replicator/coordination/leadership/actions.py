@@ -10,7 +10,7 @@ from replicator.coordination.leadership.view import Config, Problem
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 
-DrainReason: TypeAlias = Literal["switchover", "configure", "restart", "pause", "stop", "delete", "progress"]
+DrainReason: TypeAlias = Literal["switchover", "configure", "restart", "pause", "stop", "delete", "progress", "move"]
 
 
 class Action(msgspec.Struct, frozen=True, tag=True):
@@ -124,6 +124,7 @@ class Release(Action, frozen=True):
         successor: guid, or "" for the next in the queue.
         command: path of the command that asked for it, or "".
         why: the operator's reason, or "".
+        moved: the successor is where the task's group has placed it.
     """
 
     reason: str
@@ -132,6 +133,7 @@ class Release(Action, frozen=True):
     command: str = ""
     by: str = ""
     why: str = ""
+    moved: bool = False
 
 
 class Complete(Action, frozen=True):

@@ -7,6 +7,7 @@ the coordinator against the facts that it was decided on.
 
 from __future__ import annotations
 
+from replicator.coordination.leadership import moving
 from replicator.coordination.leadership.actions import (
     Action,
     ConfirmFencing,
@@ -59,6 +60,9 @@ def decide(facts: Facts, view: TaskView, now: float) -> Actions:
         return _leave(facts, view, now)
     if facts.fenced is not None:
         return [ConfirmFencing()]
+    withdrawn = moving.withdraw(facts, view)
+    if withdrawn:
+        return withdrawn
     predecessor = view.field.before(own)
     if predecessor is not None:
         return _stand_by(facts, predecessor)
@@ -71,7 +75,7 @@ def _outside(facts: Facts, view: TaskView) -> Actions:
         return [Lose("the election znode of this process is gone")]
     if view.desired == "deleted":
         return [] if view.field.contenders else [RemoveTask()]
-    return [] if facts.stopping or view.restoring else [Stand()]
+    return [Stand()] if moving.stands(facts, view) and not (facts.stopping or view.restoring) else []
 
 
 def _leave(facts: Facts, view: TaskView, now: float) -> Actions:

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.leadership.actions import DrainReason
 from replicator.coordination.leadership.grace import Memory
 from replicator.coordination.leadership.state import State
@@ -22,13 +23,15 @@ STOP_LIMIT, STOP_MOST = 12.0, 45.0
 
 class WorkerFacts(msgspec.Struct, frozen=True):
     """A worker that is there. `drain_until`: monotonic time after which it is killed; 0.0 while it is not draining.
-    `drain_most`: up to which progress moves that."""
+    `drain_most`: up to which progress moves that. `outdated`: a new address has passed the checks, so another worker is
+    to connect to it."""
 
     config: Config
     streaming: bool = False
     drain_reason: DrainReason | None = None
     drain_until: float = 0.0
     drain_most: float = 0.0
+    outdated: bool = False
 
 
 class Stuck(msgspec.Struct, frozen=True):
@@ -47,13 +50,15 @@ class Stuck(msgspec.Struct, frozen=True):
 
 class Failure(msgspec.Struct, frozen=True):
     """Why a task is FAILED, under which versions of its configuration and of the table orders, and since when
-    (monotonic s). epoch: of the position at the sink, where an unknown term's is the reason (E3111)."""
+    (monotonic s). epoch: of the position at the sink, where an unknown term's is the reason (E3111). addresses: of the
+    address book, as they were then."""
 
     error: Problem
     config_version: int
     since: float = 0.0
     orders_version: int = -1
     epoch: int = 0
+    addresses: tuple[str, ...] = ()
 
 
 class Fenced(msgspec.Struct, frozen=True):
@@ -77,6 +82,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     fenced: the sink told the worker of a term that is not ours; whether our node stands is not looked at yet.
     fencings: monotonic times at which that was so while our node stood.
     above, previous: see `epochs`.
+    candidacy: what the group of this Core says of the task.
     stopping: the process is to end.
     """
 
@@ -96,4 +102,5 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     above: int = 0
     previous: int = 0
     stopping: bool = False
+    candidacy: Candidacy = Candidacy()
     memory: Memory = Memory()

@@ -11,6 +11,8 @@ The proof stands in DESIGN.md. In short, with T the session timeout of the last 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from replicator.coordination.leadership.election import Field
@@ -46,13 +48,14 @@ class Memory(msgspec.Struct, frozen=True):
     checkpoint: Checkpoint | None = None
 
 
-def remember(memory: Memory, view: TaskView, now: float) -> Memory:
-    """The memory after `view`, whose reading was finished at `now`."""
+def remember(memory: Memory, view: TaskView, now: float, sessions: Collection[int] = ()) -> Memory:
+    """The memory after `view`, whose reading was finished at `now`. `sessions`: those that are proven to have ended in
+    another way (`groups.membership`)."""
     return msgspec.structs.replace(
         memory,
         **_missing(memory, view, now),
         field=_field(memory, view),
-        ended=_ended(memory, view),
+        ended=_ended(memory, view, sessions),
         own=_own(memory, view),
         uid=view.uid or memory.uid,
         checkpoint=_furthest(memory, view),
@@ -75,10 +78,12 @@ def _field(memory: Memory, view: TaskView) -> Field:
     return memory.field
 
 
-def _ended(memory: Memory, view: TaskView) -> int:
+def _ended(memory: Memory, view: TaskView, sessions: Collection[int]) -> int:
     """The proof: of the children of the election node only the last term's went since it was seen standing, and it went
     in the very transaction in which a machine node went. Only the end of its session does both."""
     record = view.commit.record
+    if record is not None and record.session in sessions:
+        return record.epoch
     before, after = memory.field.parent, view.field.parent
     if record is None or before is None or after is None:
         return memory.ended

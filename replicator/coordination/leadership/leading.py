@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -26,6 +26,7 @@ from replicator.coordination.leadership.actions import (
 from replicator.coordination.leadership.election import Contender
 from replicator.coordination.leadership.facts import Facts
 from replicator.coordination.leadership.host_faults import pass_on
+from replicator.coordination.leadership.moving import hand_over
 from replicator.coordination.leadership.progress_lease import give_up
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config, TaskView
@@ -47,6 +48,9 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
     given_up = give_up(facts, view, now)
     if given_up:
         return given_up
+    moved = hand_over(facts, view, now)
+    if moved:
+        return moved
     if view.commands and _delivered_before_failing(facts, view) is None:
         done = _command(facts, view, view.commands[0], now)
         if done:
@@ -87,6 +91,8 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
         return _start(facts, view, config, now)
     if view.desired == UNKNOWN:
         return []  # a worker that is drained could not be started again
+    if worker.outdated:
+        return [DrainWorker("configure")]
     if config is None or config == worker.config:
         return []
     known = worker.config
@@ -94,9 +100,13 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
     return [AdoptConfig(config)] if same else [DrainWorker("configure")]
 
 
+_NOT_OF_WORKERS: Final = frozenset({"labels", "group", "standbys", "weight"})
+
+
 def _of_worker(config: Config) -> dict[str, Any]:
-    """Labels choose tasks; no worker knows them. A secret that was sealed anew under another key is the same."""
-    return without_keys({key: value for key, value in config.data.items() if key != "labels"})
+    """Labels choose tasks, groups hosts; no worker knows them. A secret that was sealed anew under another key is the
+    same."""
+    return without_keys({key: value for key, value in config.data.items() if key not in _NOT_OF_WORKERS})
 
 
 def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
@@ -140,9 +150,11 @@ def _delivered_before_failing(facts: Facts, view: TaskView) -> Checkpoint | None
 
 def _failed(facts: Facts, view: TaskView) -> Actions:
     """A failed task keeps its place, so that nobody fails likewise in turn; a new configuration is a new chance, and so
-    is a table in quarantine."""
+    is a table in quarantine, or another address."""
     failed_with = (facts.failure.config_version, facts.failure.orders_version) if facts.failure else (-1, -1)
     if view.config is not None and (view.config.version, view.config.orders_version) != failed_with:
+        return [Retry("configured")]
+    if facts.failure is not None and view.config is not None and view.wanted_addresses != facts.failure.addresses:
         return [Retry("configured")]
     return []
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.actions import Action, Hold
 from replicator.coordination.leadership.contender import Identity, Leading, Workers
@@ -21,6 +22,7 @@ from replicator.coordination.leadership.epochs import sink_epoch
 from replicator.coordination.leadership.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Fenced, Stuck
 from replicator.coordination.leadership.grace import remember
 from replicator.coordination.leadership.host_faults import due, told
+from replicator.coordination.leadership.moving import leaves, stands
 from replicator.coordination.leadership.progress_lease import side_of
 from replicator.coordination.leadership.state import LEADING, Event, State, step
 from replicator.coordination.leadership.steps import Steps
@@ -100,9 +102,9 @@ class Participant:
         facts = self.facts
         troubled = facts.stuck or facts.failure or facts.restart_at or facts.fenced or self.hold_until
         streams = facts.worker is not None and facts.worker.streaming
-        return not troubled and (
-            facts.state in (State.STANDBY, State.PAUSED) or (facts.state is State.RUNNING and streams)
-        )
+        elsewhere = self.gone and self.view is not None and not stands(facts, self.view)
+        waits = facts.state in (State.STANDBY, State.PAUSED) or (facts.state is State.RUNNING and streams)
+        return not (troubled or self.leaves) and (waits or elsewhere)
 
     def turn(self) -> None:
         """Reads, decides and acts until there is nothing left to do now.
@@ -143,13 +145,14 @@ class Participant:
         facts = self.facts
         stuck = facts.stuck.side if facts.stuck and self.leads else ""
         failing = self.leads and due(facts, self._looked_around, self.clock())
-        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck, failing)
+        moving = self.leads and facts.candidacy.may_move
+        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck, failing, moving)
         now = self.clock()
         if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
             facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)
             self._steps.forget_notes()
         self.facts = msgspec.structs.replace(
-            facts, memory=remember(facts.memory, view, now), good=view.config or facts.good
+            facts, memory=remember(facts.memory, view, now, facts.candidacy.ended), good=view.config or facts.good
         )
         self.view = view
         if failing:
@@ -188,6 +191,7 @@ class Participant:
             since_ms=since,
             state=(state or self.state).value,
             timeout_s=self.coordinator.session_timeout,
+            group=self.facts.candidacy.group,
         )
 
     def move(self, event: Event, **changes: Any) -> None:
@@ -265,6 +269,22 @@ class Participant:
         if self.facts.worker is not None:
             self.move(Event.DIED, worker=None, restart_at=self.clock())
 
+    def on_outdated(self) -> None:
+        """A new address has passed the checks: the worker ends at a transaction boundary, and another one starts."""
+        if self.facts.worker is not None:
+            self.facts = msgspec.structs.replace(
+                self.facts, worker=msgspec.structs.replace(self.facts.worker, outdated=True)
+            )
+
+    def on_address_refused(self) -> None:
+        """A worker that was started on trial has ended: another one starts at the former address."""
+        if self.facts.worker is not None:
+            self.move(Event.DIED, worker=None, restart_at=self.clock())
+
+    def note(self, kind: str, reason: str) -> None:
+        """An entry of the history, written at the end of the turn."""
+        self._steps.note(kind, reason=reason)
+
     def on_fenced(self, error: Problem, epoch: int = 0) -> None:
         """The sink knows of a term that is not ours; `epoch`: which, 0: it does not say. Our own node says what that
         means, and the next turn asks for it."""
@@ -278,7 +298,7 @@ class Participant:
     def fail(self, error: Problem, epoch: int = 0) -> None:
         seen = self.view
         config, orders = (seen.config_version, seen.orders_version) if seen else (-1, -1)
-        failure = Failure(error, config, self.clock(), orders, epoch)
+        failure = Failure(error, config, self.clock(), orders, epoch, seen.wanted_addresses if seen else ())
         if self.facts.worker is not None:
             self.workers.kill()
         if self.state is State.FAILED:
@@ -292,6 +312,22 @@ class Participant:
         self.workers.kill()
         self.reset()
         self._watches.clear()
+
+    def place(self, candidacy: Candidacy) -> bool:
+        """What the group says of the task. True when that has changed."""
+        changed = candidacy != self.facts.candidacy
+        self.facts = msgspec.structs.replace(self.facts, candidacy=candidacy)
+        return changed
+
+    @property
+    def leaves(self) -> bool:
+        """It leads, and is to hand over."""
+        return self.view is not None and self.leads and leaves(self.facts, self.view)
+
+    @property
+    def moves(self) -> bool:
+        """Its worker drains in order to hand over."""
+        return self.facts.worker is not None and self.facts.worker.drain_reason == "move"
 
     def stop(self) -> None:
         """The process ends: turns from now on drain, release and withdraw."""
@@ -318,7 +354,11 @@ class Participant:
         """Back to the start, with a new identity. The worker is dead."""
         self.move(Event.WITHDRAWN)
         self.facts = Facts(
-            guid=self._new_guid(), good=self.facts.good, stopping=self.facts.stopping, memory=self.facts.memory
+            guid=self._new_guid(),
+            good=self.facts.good,
+            stopping=self.facts.stopping,
+            candidacy=self.facts.candidacy,
+            memory=self.facts.memory,
         )
         self.hold_until = 0.0
         self._deaths = self._deaths_in_vain = 0

@@ -298,7 +298,9 @@ class Steps:
         done = (action.command,) if action.command else ()
         self._commits.release(self._owner.task, self._own, self._view.commit, record, done)
         seconds = round(self._owner.clock() - self._drained_from, 3) if self._drained_from else 0.0
-        if action.successor and not action.command:
+        if action.moved:
+            self.note("switchover", reason=f"to {action.host}: {action.reason}", seconds=seconds)
+        elif action.successor and not action.command:
             self.note("gave up", reason=f"{action.reason}; to {action.host}", seconds=seconds)
         elif action.command:
             why = f": {action.why}" if action.why else ""

@@ -8,7 +8,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from replicator.codes import scope_of
+from replicator.coordination.addresses.choice import unusable
+from replicator.coordination.addresses.task_addresses import TaskAddress, TaskAddresses
 from replicator.coordination.clock import now_ms
+from replicator.coordination.groups.wishes import wish_of
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Contender, Election, Field
 from replicator.coordination.machines.machines import Machines
@@ -64,6 +67,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         session, timeout: of the session that read it.
         exists: the task's znode is there.
+        group: of Cores, in the configuration, "" for none; None: it can't be read.
         config: None when there is none, or none that can be used; `config_error` says why. Nor is one used where the
             orders beside it can't be read: tables that are left out would come back.
         field, own: the contenders, and which of them we are.
@@ -76,7 +80,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         reaching: guids of those that reach what we don't, or may have what our host lacks; gave_up: how often the task
             was given up for that in the last hour. Both read only where we are stuck.
         tried, healthy: who failed likewise, and guids of standbys that reach what the task needs. Read only where we
-            have failed by what may be a fault of our host, with `gave_up`.
+            have failed by what may be a fault of our host, with `gave_up`; `healthy` also where we are to hand over.
+        addresses: of the address book that the task uses; without one that it can connect to it has no `config`.
         machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
     """
 
@@ -85,6 +90,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     exists: bool = False
     uid: str = ""
+    group: str | None = ""
     config: Config | None = None
     config_version: int = -1
     orders_version: int = -1
@@ -104,6 +110,11 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     tried: tuple[Tried, ...] = ()
     healthy: frozenset[str] = frozenset()
     machines: int = 0
+    addresses: tuple[TaskAddress, ...] = ()
+
+    @property
+    def wanted_addresses(self) -> tuple[str, ...]:
+        return tuple(one.wanted for one in self.addresses)
 
     @property
     def incarnation(self) -> str:
@@ -139,13 +150,21 @@ class ViewReader:
         self._history = History(coordinator, layout)
         self._position_history = PositionHistory(coordinator, layout)
         self._orders = OrdersStore(kept, layout)
+        self._addresses = TaskAddresses(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(
-        self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "", failing: bool = False
+        self,
+        guid: str,
+        watches: Watches,
+        commands: bool,
+        machines: bool,
+        stuck: str = "",
+        failing: bool = False,
+        moving: bool = False,
     ) -> TaskView:
         """Raises NotConnected. `stuck`: what we don't reach, "source", "sink" or "registry", or "host", which lacks
-        something; `failing`: we have failed, perhaps by a fault of our host.
+        something; `failing`: we have failed, perhaps by a fault of our host; `moving`: we are to hand over.
 
         The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
         half a task looks like one that has lost its progress.
@@ -153,7 +172,7 @@ class ViewReader:
         for _ in range(_TRIES):
             view = self._read(guid, watches, commands, machines, stuck)
             if view is not None:
-                return self._with_others(view, stuck, failing)
+                return self._with_others(view, stuck, failing, moving)
         raise NotConnected("E4002", f"'{self._task}' was changed during each read", found="several incarnations")
 
     def _read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str) -> TaskView | None:
@@ -166,7 +185,7 @@ class ViewReader:
         view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
         try:
             present, czxid = self._read_task(view, watches)
-            present = self._with_orders(present, watches)
+            present = self._with_addresses(self._with_orders(present, watches), watches)
         except NodeMissing:
             return view
         status, status_error = self._read_status(watches)
@@ -194,12 +213,12 @@ class ViewReader:
             commands=self._read_commands(watches) if commands else (),
         )
 
-    def _with_others(self, view: TaskView, stuck: str, failing: bool) -> TaskView:
+    def _with_others(self, view: TaskView, stuck: str, failing: bool, moving: bool) -> TaskView:
         """What decides whether the task is handed over because of a fault."""
-        if not (stuck or failing):
+        if not (stuck or failing or moving):
             return view
         figures = self._read_figures()
-        recent = self._history.read(self._task, KEPT if stuck else _RECENT)
+        recent = self._history.read(self._task, KEPT if stuck else _RECENT) if stuck or failing else []
         healthy = frozenset(one.guid for one in figures if one.state == "standby" and all(one.reach.values()))
         return msgspec.structs.replace(
             view,
@@ -235,13 +254,16 @@ class ViewReader:
             if stat is None:
                 raise NodeMissing("E5003", f"there is no task '{self._task}'") from error
             told = error.to_dict()
-            seen = msgspec.structs.replace(view, exists=True, config_version=stat.version, config_error=told)
+            seen = msgspec.structs.replace(
+                view, exists=True, group=None, config_version=stat.version, config_error=told
+            )
             return seen, stat.czxid
         config, problem = self._config(node.record.uid, node.version, node.record.config)
         seen = msgspec.structs.replace(
             view,
             exists=True,
             uid=node.record.uid,
+            group=wish_of(node.record.config).group,
             config=config,
             config_version=node.version,
             config_error=problem,
@@ -263,6 +285,16 @@ class ViewReader:
             orders = msgspec.structs.replace(ordered.orders, snapshots=snapshots)
             config = msgspec.structs.replace(config, orders=orders, orders_version=ordered.version)
         return msgspec.structs.replace(view, config=config, orders_version=ordered.version)
+
+    def _with_addresses(self, view: TaskView, watches: Watches) -> TaskView:
+        """Without an address, now or before, there is nothing to connect to, until the book has it."""
+        if view.config is None:
+            return view
+        found = self._addresses.read(self._task, view.uid, view.config.data, watches)
+        problem = unusable(found)
+        if problem is None:
+            return msgspec.structs.replace(view, addresses=found)
+        return msgspec.structs.replace(view, config=None, config_error=problem, addresses=found)
 
     def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:
         if data is None:

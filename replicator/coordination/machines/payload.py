@@ -8,22 +8,17 @@ presence is the sign of the Core's session.
 
 from __future__ import annotations
 
-import zlib
 from typing import Final
 
 import msgspec
 
+from replicator.coordination.compression import compressed, decompressed
 from replicator.coordination.records import MachineRecord, TaskFigures, dump, load
-from replicator.errors import CoordinationError
 from replicator.model.retrying import Retrying
 
 BUDGET: Final = 200_000
 """Bytes, as written. ZooKeeper's limit is 1 MB, and each Core writes as much once a second."""
-_COMPRESS: Final = 32_000
-"""Bytes of JSON from which on it is compressed: some milliseconds of CPU a second for 1,000 tasks."""
-_MOST: Final = 64_000_000
-"""Bytes that a compressed record may unpack to."""
-_MAGIC: Final = b"zlib1 "
+_FIX: Final = "Restart the Core of that host; its znode is then written again."
 _STANDBY: Final = "standby"
 
 
@@ -55,31 +50,15 @@ def pack(record: MachineRecord) -> bytes:
             for name, figures in record.tasks.items()
             if step.standbys or figures.state != _STANDBY
         }
-        data = _packed(msgspec.structs.replace(record, tasks=tasks))
+        data = compressed(dump(msgspec.structs.replace(record, tasks=tasks)))
         if len(data) <= BUDGET:
             return data
-    return _packed(msgspec.structs.replace(record, tasks={}))
-
-
-def _packed(record: MachineRecord) -> bytes:
-    data = dump(record)
-    return data if len(data) < _COMPRESS else _MAGIC + zlib.compress(data, 1)
+    return compressed(dump(msgspec.structs.replace(record, tasks={})))
 
 
 def unpack(data: bytes, path: str) -> MachineRecord:
     """Raises CoordinationError E4009 or E4010."""
-    if not data.startswith(_MAGIC):
-        return load(MachineRecord, data, path)
-    try:
-        unpacked = zlib.decompressobj().decompress(data[len(_MAGIC) :], _MOST)
-    except zlib.error as error:
-        raise CoordinationError(
-            "E4009",
-            f"{path} can't be read: {error}",
-            wanted="MachineRecord",
-            fix="Restart the Core of that host; its znode is then written again.",
-        ) from error
-    return load(MachineRecord, unpacked, path)
+    return load(MachineRecord, decompressed(data, path, "MachineRecord", _FIX), path)
 
 
 def _reduced(figures: TaskFigures, step: Step) -> TaskFigures:

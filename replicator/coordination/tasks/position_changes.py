@@ -91,7 +91,12 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
         direction, repeats, skips = _compared(present if before else None, position, mariadb)
     # What is passed unread may have changed tables, and so may have what another server did: the schema history looks.
     unseen = present.unseen or Place(present.file, present.offset, present.gtid, present.server)
-    if before is not None and (direction in ("forward", "unknown") or (present.server and isinstance(target, ToFile))):
+    of_topics = present.topics or position.topics  # which have no schema history
+    if (
+        before is not None
+        and not of_topics
+        and (direction in ("forward", "unknown") or (present.server and isinstance(target, ToFile)))
+    ):
         position = msgspec.structs.replace(position, unseen=unseen)
     counted = before or Checkpoint(position)
     after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0, in_sink=None)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 from typing import Final
 
+import msgspec
+
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator, Create, Op, Set
@@ -28,18 +30,22 @@ class Purged:
         self._coordinator = coordinator
         self._layout = layout
 
-    def uids(self, task: str) -> frozenset[str]:
-        """Of the incarnations of this name that were purged; none where that can't be read: the task stops with E3109
-        then."""
+    def read(self, task: str) -> PurgedRecord:
+        """Of this name; an empty one where there is none. Raises CoordinationError E4009, E4010: the task may ignore
+        nothing then, and stops with E3109 where its sink has a position of another incarnation."""
         path = self._layout.purged_task(task)
         try:
-            return frozenset(_record(self._coordinator.get(path).data, path).uids)
+            return load(PurgedRecord, self._coordinator.get(path).data, path)
         except NodeMissing:
-            return frozenset()
+            return PurgedRecord()
 
     def adding(self, task: str, uid: str, by: str, *, purge: bool = True) -> Op:
         """The operation that adds a deleted incarnation; it fails (NodeExists, VersionConflict) when somebody else adds
-        one meanwhile."""
+        one meanwhile. A damaged record is replaced by one that says so, as nobody can read it again, and a deletion
+        must not depend on it.
+
+        Raises CoordinationError E4010: the record of a newer version is not replaced.
+        """
         path = self._layout.purged_task(task)
         try:
             node = self._coordinator.get(path)
@@ -54,9 +60,12 @@ class Purged:
 
 
 def _with(record: PurgedRecord, uid: str, by: str, *, purge: bool) -> PurgedRecord:
-    if not purge:
-        return PurgedRecord(uids=record.uids, left=_last(*record.left, uid), time_ms=now_ms(), by=by)
-    return PurgedRecord(uids=_last(*record.uids, *record.left, uid), time_ms=now_ms(), by=by)
+    changed = msgspec.structs.replace(record, time_ms=now_ms(), by=by)
+    if purge:
+        changed.uids, changed.left = _last(*record.uids, *record.left, uid), ()
+    else:
+        changed.left = _last(*record.left, uid)
+    return changed
 
 
 def _last(*uids: str) -> tuple[str, ...]:
@@ -67,5 +76,7 @@ def _last(*uids: str) -> tuple[str, ...]:
 def _record(data: bytes, path: str) -> PurgedRecord:
     try:
         return load(PurgedRecord, data, path)
-    except CoordinationError:
-        return PurgedRecord()
+    except CoordinationError as error:
+        if error.code == "E4010":
+            raise
+        return PurgedRecord(lost_ms=now_ms())

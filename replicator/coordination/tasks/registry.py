@@ -83,18 +83,25 @@ class Registry:
         return self._make_or_read(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
 
     def create(
-        self, task: str, config: dict[str, Any], by: str, orders: TaskOrders | None = None, reason: str = ""
+        self,
+        task: str,
+        config: dict[str, Any],
+        by: str,
+        orders: TaskOrders | None = None,
+        reason: str = "",
+        *,
+        adopt: bool = True,
     ) -> TaskNode:
-        """What the Server does. A task that a Core registered and nobody configured yet is configured. `orders`: of
-        tables that are left out from its beginning; they are there before anybody sees the configuration.
+        """What the Server does. `orders`: of tables that are left out from its beginning; they are there before anybody
+        sees the configuration. `adopt`: configure a task that a Core registered and nobody configured yet.
 
-        Raises NodeExists E5004 for a task that is configured already.
+        Raises NodeExists E5004 for a task that is configured already, and for one that is not to be adopted.
         """
         record = TaskRecord(uid=uuid.uuid4().hex, config=config, updated_ms=now_ms(), updated_by=by)
         present = self._make_or_read(task, record, orders, reason)
         if present.record is record:
             return present
-        if present.configured:
+        if present.configured or not adopt:
             raise NodeExists("E5004", f"task '{task}' already exists")
         if orders is not None:
             ordered = OrdersStore(self._coordinator, self._layout)

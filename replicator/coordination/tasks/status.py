@@ -8,7 +8,7 @@ import msgspec
 
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Create, Watcher
+from replicator.coordination.ports import Check, Coordinator, Create, Set, Watcher
 from replicator.coordination.records import StatusRecord, dump, load
 from replicator.coordination.tasks.nodes import create_in_task
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
@@ -46,11 +46,17 @@ class Status:
             )
         return record
 
-    def set(self, task: str, desired: str, by: str, reason: str = "", *, purge: bool = False) -> StatusRecord:
+    def set(
+        self, task: str, desired: str, by: str, reason: str = "", *, purge: bool = False, version: int | None = None
+    ) -> StatusRecord:
         """Writes what is wanted. "deleted" is final: the task's nodes may be half removed. So is `purge` of a deletion.
+
+        Args:
+            version: of the configuration, at which alone it is written; None for any.
 
         Raises:
             NodeMissing: E5003, no such task.
+            VersionConflict: E4006, the configuration has another version.
             ProcessError: E5007, the task is being deleted; E5105, it is being restored.
             ValueError: a word that is not in DESIRED.
         """
@@ -58,12 +64,23 @@ class Status:
             raise ValueError(f"desired state {desired!r} is not one of {DESIRED}")
         record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason, purge=purge)
         for _ in range(_TRIES):
+            self._expect(task, version)
             with contextlib.suppress(VersionConflict, NodeExists):
-                self._write(task, record)
+                self._write(task, record, version)
                 return record
         raise VersionConflict("E4006", f"the status of '{task}' was changed during each read")
 
-    def _write(self, task: str, record: StatusRecord) -> None:
+    def _expect(self, task: str, version: int | None) -> None:
+        if version is None:
+            return
+        stat = self._coordinator.exists(self._layout.task(task))
+        if stat is None:
+            raise NodeMissing("E5003", f"there is no task '{task}'")
+        if stat.version != version:
+            what, found = f"task '{task}' was changed by another process", f"version {stat.version}"
+            raise VersionConflict("E4006", what, found=found, wanted=f"version {version}")
+
+    def _write(self, task: str, record: StatusRecord, version: int | None) -> None:
         path = self._layout.status(task)
         try:
             node = self._coordinator.get(path)
@@ -75,8 +92,9 @@ class Status:
             _refuse(task, before)
         elif before.desired == "deleted":
             record = msgspec.structs.replace(record, purge=record.purge or before.purge)
+        expected = Check(self._layout.task(task), -1 if version is None else version)
         try:
-            self._coordinator.set(path, dump(record), node.stat.version)
+            self._coordinator.multi([expected, Set(path, dump(record), node.stat.version)])
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
 

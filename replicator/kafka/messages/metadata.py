@@ -41,13 +41,15 @@ class Topic(NamedTuple):
 
 
 class Metadata(NamedTuple):
-    """error: of the whole reply (REBOOTSTRAP_REQUIRED); controller: its node, -1: unknown."""
+    """error: of the whole reply (REBOOTSTRAP_REQUIRED); controller: its node, -1: unknown; cluster: its id, "" where
+    the broker does not say."""
 
     throttle_ms: int
     brokers: list[Broker]
     topics: list[Topic]
     error: int = 0
     controller: int = -1
+    cluster: str = ""
 
 
 def request(topics: Sequence[str] | None, version: int) -> bytes:
@@ -62,14 +64,14 @@ def request(topics: Sequence[str] | None, version: int) -> bytes:
 def reply(reader: Reader, version: int) -> Metadata:
     throttle = reader.int32()
     brokers = reader.array(lambda: _broker(reader))
-    reader.compact_string()  # cluster id
+    cluster = reader.compact_string() or ""
     controller = reader.int32()
     topics = reader.array(lambda: _topic(reader, version))
     if version <= _AUTHORIZED_OPERATIONS[1]:
         reader.int32()
     error = reader.int16() if version >= _TOP_ERROR else 0
     reader.skip_tags()
-    return Metadata(throttle, brokers, topics, error, controller)
+    return Metadata(throttle, brokers, topics, error, controller, cluster)
 
 
 def _broker(reader: Reader) -> Broker:

@@ -97,6 +97,17 @@ class MySQLSource:
             session.close()
             raise
 
+    def check(self, position: Position) -> Position:
+        """Makes the checks of `open` without opening a stream. Raises SourceUnavailable, SourceError."""
+        return self._hosts.first(lambda config: self._check(config, position))
+
+    def _check(self, config: Config, position: Position) -> Position:
+        with Session(config, self._password) as session:
+            server = read_server(session)
+            check_member(server, config)
+            preflight.check(server, config)
+            return positions.check(session, server, position, self._origin_reader(config, server))
+
     def by_gtid(self, position: Position) -> bool:
         """See `positions.by_gtid`. Raises SourceUnavailable, SourceError."""
         return self._hosts.first(lambda config: self._by_gtid(config, position))

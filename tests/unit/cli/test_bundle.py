@@ -12,7 +12,6 @@ import pytest
 
 from replicator.cli.bundle.archive import MOST_BYTES, BundleFile
 from replicator.cli.bundle.checks import checked, within
-from replicator.cli.bundle.redaction import MASK, redacted, redacted_text
 from replicator.cli.bundle.tree import TreeParts
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
@@ -20,6 +19,7 @@ from replicator.coordination.records import HistoryRecord
 from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import ProcessError
+from replicator.telemetry.redaction import MASK, redacted, redacted_text
 
 MARKER = "hunter2-MARKER-9f3c"
 

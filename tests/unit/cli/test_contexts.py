@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from replicator.cli import contexts
 from tests.support.api import TASK, TOKEN, World
 from tests.unit.cli.conftest import Cli
 
@@ -114,3 +115,46 @@ def test_what_is_refused(cli: Cli, bare: World) -> None:
         assert "there is no context 'none'" in cli("config", *command, "none").stderr
     assert "there is no context 'none'" in cli("--context", "none", "task", "get").stderr
     assert cli("--context", "", "task", "get").exit_code == 2
+
+
+def test_files_of_tls_are_kept_and_shown(
+    cli: Cli, bare: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (contexts.CA_FILE, contexts.CERTIFICATE, contexts.KEY):
+        monkeypatch.setenv(name, "")
+
+    def shown() -> dict[str, tuple[str, str]]:
+        answer = json.loads(cli("config", "view", "--show-origin", "-o", "json").stdout)
+        return {one["name"]: (one["value"], one["origin"]) for one in answer["items"]}
+
+    given = {"ca_file": "ca.pem", "client_certificate": "me.pem", "client_key": "me.key"}
+    options = [part for key, name in given.items() for part in (f"--{key.replace('_', '-')}", str(tmp_path / name))]
+    assert cli("config", "set-context", "prod", "--server", "https://s:1", *options).exit_code == 0
+    assert cli("config", "set-context", "prod", "--server", "https://s:1").stdout == "prod unchanged\n"
+    assert {key: shown()[key] for key in given} == {
+        key: (str(tmp_path / name), "context prod") for key, name in given.items()
+    }
+    listed = json.loads(cli("config", "get-contexts", "-o", "json").stdout)["items"][0]
+    assert listed["ca_file"] == str(tmp_path / "ca.pem")
+    assert "ca.pem" in cli("config", "get-contexts").stdout
+    files = contexts.tls_files("https://s:1/")
+    assert files[:3] == tuple(str(tmp_path / name) for name in given.values())
+    assert contexts.tls_files("https://other:1")[:3] == ("", "", ""), "they are not for another Server"
+    monkeypatch.setenv(contexts.CERTIFICATE, "/other.pem")
+    assert contexts.tls_files("https://s:1")[:3] == (str(tmp_path / "ca.pem"), "/other.pem", ""), "not another's key"
+    assert shown()["client_key"] == ("", f"environment variable {contexts.CERTIFICATE}")
+    monkeypatch.setenv(contexts.CA_FILE, "/other-ca.pem")
+    assert shown()["ca_file"] == ("/other-ca.pem", f"environment variable {contexts.CA_FILE}")
+    file(tmp_path).chmod(0o644)
+    assert "E5093" in cli("config", "view").stderr, "who can write it can have another CA trusted"
+
+
+def test_a_key_needs_its_certificate(cli: Cli, bare: World) -> None:
+    result = cli("config", "set-context", "prod", "--server", "https://s:1", "--client-key", "x")
+    assert result.exit_code == 2 and "--client-certificate" in result.stderr
+
+
+def test_a_file_of_an_earlier_release(cli: Cli, bare: World, tmp_path: Path) -> None:
+    file(tmp_path).parent.mkdir(parents=True)
+    file(tmp_path).write_text('{"current": "a", "contexts": {"a": {"server": "http://h:1", "more": 1}}}')
+    assert contexts.chosen(contexts.load())[1] == contexts.Context("http://h:1")

@@ -180,3 +180,21 @@ def test_a_merge_is_without_markers_or_says_so_and_loses_no_line(base: str, your
     assert has_markers(merged.text) == (merged.conflicts > 0)
     new = {line for text in (yours, theirs) for line in text.split() if line not in base.split()}
     assert new <= set(merged.text.split())
+
+
+def test_an_edit_does_not_leave_the_selector_of_the_login(
+    cli: Cli, made: World, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.http.post("/tasks", content=TASK.replace(NAME, "hidden") + "labels: {env: test}\n")
+    wanted = {"name": "prod", "role": "admin", "selector": "env=prod"}
+    monkeypatch.setenv("REPLICATOR_TOKEN", made.http.post("/tokens", json=wanted).json()["token"]["secret"])
+    editor.does("text = text.replace('3306', '3307')")
+    assert cli("task", "edit", NAME).exit_code == 0 and port(made) == 3307
+    for old in editor._folder.glob("seen*"):
+        old.unlink()
+    editor.does("text = text.replace('env: prod', 'env: test')")
+    refused = cli("task", "edit", NAME)
+    assert refused.exit_code != 0 and "E5072" in refused.stderr and editor.kept()
+    assert made.http.get(f"/tasks/{NAME}").json()["config"]["labels"] == {"env": "prod", "team": "shop"}
+    hidden = cli("task", "edit", "hidden")
+    assert hidden.exit_code == 3 and "E5003" in hidden.stderr and "env" not in hidden.stderr

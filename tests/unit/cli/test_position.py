@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replicator.coordination.tasks.commits import Commits
 from tests.support.api import TASK, World
 from tests.unit.cli.conftest import Cli
 
@@ -52,3 +53,24 @@ def test_a_fork_of_a_task_that_was_sent_to_an_end_begins_there(cli: Cli, made: W
     cli("task", "position", "set", NAME, "--earliest", "-y")
     assert cli("task", "fork", NAME, "second").exit_code == 0
     assert made.http.get("/tasks/second").json()["config"]["source"]["start"] == "earliest"
+
+
+FROM_TOPICS = """\
+name: from_topics
+source: {type: kafka, bootstrap_servers: ["127.0.0.1:9092"], topics: ["shop.*"], format: debezium}
+sink: {type: mysql, host: db2, user: applier, password: env:REPL_TARGET_PASSWORD}
+"""
+
+
+@pytest.mark.parametrize(("end", "label"), [("latest", "NEVER sent:"), ("earliest", "Sent again:")])
+def test_an_end_of_topics(cli: Cli, world: World, end: str, label: str) -> None:
+    assert world.http.post("/tasks", content=FROM_TOPICS).status_code == 201
+    assert cli("task", "position", "set", "from_topics", "--offsets", "shop.a:5,7", "-y").exit_code == 0
+    shown = cli("task", "position", "set", "from_topics", f"--{end}", "--dry-run").stdout
+    assert f"To:           {end}\n" in shown and label in shown and "shop.a" in shown
+    assert cli("task", "position", "set", "from_topics", f"--{end}", "-y").exit_code == 0
+    assert f"Position:   {end}\n" in cli("task", "position", "get", "from_topics").stdout
+    commit = Commits(world.bus.coordinator, world.bus.layout).read("from_topics").checkpoint
+    assert commit is not None and commit.position.begin == end and commit.position.reset == 2
+    assert commit.position.unseen is None, "topics have no schema history"
+    assert cli("task", "position", "set", "from_topics", "--offsets", "shop.a:5,7", "-y").exit_code == 0

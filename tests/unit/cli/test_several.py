@@ -116,6 +116,25 @@ def test_several_are_deleted_after_one_question(cli: Cli, three: World, monkeypa
     assert cli("task", "delete", "c*", input="y\n").stdout.endswith("crm deleted\n")  # after the Server's log
 
 
+def test_what_was_changed_after_the_question_is_not_deleted(
+    cli: Cli, three: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("replicator.cli.task.ask.interactive", lambda: True)
+    change = text("crm").replace("3306", "3307")
+
+    def confirmed(*_: object, **__: object) -> bool:
+        assert three.http.put("/tasks/crm", content=change).status_code == 200
+        return True
+
+    monkeypatch.setattr("replicator.cli.task.delete.confirmed", confirmed)
+    refused = cli("task", "delete", "c*")
+    assert refused.exit_code == 4 and "E4006" in refused.stderr and "crm" in desired(three)
+    monkeypatch.setattr("replicator.cli.task.delete.type_name", confirmed)
+    change = text("crm").replace("3306", "3308")
+    assert "E4006" in cli("task", "delete", "crm").stderr and "crm" in desired(three)
+    assert cli("task", "delete", "crm", "-y").exit_code == 0, "who is not asked is shown nothing"
+
+
 def test_pause_waits(cli: Cli, three: World) -> None:
     result = cli("task", "pause", "crm", "--wait")
     assert result.stdout == "crm paused (no Core takes part in its election)\n"

@@ -74,7 +74,7 @@ def test_there_is_nothing_before_the_first(cli: Cli, world: World) -> None:
 def test_a_rollback_has_the_checks_of_a_replacement(three: World) -> None:
     post = three.http.post
     stale = post(f"/tasks/{NAME}/rollback", json={"to": "0"}, headers={"if-match": '"1"'})
-    assert (stale.status_code, stale.json()["error"]["code"]) == (409, "E4006")
+    assert (stale.status_code, stale.json()["error"]["code"]) == (412, "E4006")
     for wrong in ({}, {"to": "x"}, {"to": "-1"}, {"to": "0", "more": "1"}):
         assert post(f"/tasks/{NAME}/rollback", json=wrong).status_code == 422
     assert port(three) == 3308

@@ -157,7 +157,6 @@ def test_an_unknown_key_comes_with_its_path_and_the_nearest_known_one(
             "kafka or file or stdout or mysql or mariadb",
         ),
         ('["127.0.0.1:9092"]', "[1]", "sink.bootstrap_servers[0]", "1 on line 12", "a string (put it in quotes)"),
-        ('["127.0.0.1:9092"]', "[]", "sink.bootstrap_servers", "a list of 0 on line 12", "at least one"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_comes_with_path_line_and_what_is_wanted(
@@ -166,6 +165,11 @@ def test_a_wrong_value_comes_with_path_line_and_what_is_wanted(
     error = only(GOOD.replace(written, meant))
     assert (error.code, error.what) == ("E1003", f"{path} has an invalid value")
     assert (error.found, error.wanted) == (found, wanted)
+
+
+def test_brokers_are_required() -> None:
+    error = only(GOOD.replace('["127.0.0.1:9092"]', "[]"))
+    assert (error.code, error.what) == ("E1003", "sink: there are no brokers")
 
 
 def test_a_missing_key() -> None:

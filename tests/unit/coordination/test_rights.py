@@ -41,10 +41,19 @@ def test_all_tasks_and_one_share_the_name_of_maintenance() -> None:
     assert known(LAYOUT, LAYOUT.maintenance("")) == known(LAYOUT, LAYOUT.maintenance("x"))
 
 
-def test_the_monitor_changes_nothing_and_nobody_changes_an_acl() -> None:
+OF_MONITORS = ("monitors", "monitors/*", "logs/parts")
+
+
+def test_the_monitor_changes_only_what_it_says_of_itself_and_nobody_changes_an_acl() -> None:
     for path, rights in TABLE.items():
-        assert rights.monitor in ("", "r"), path
+        assert rights.monitor in ("", "r") or path in OF_MONITORS, path
         assert "a" not in rights.core + rights.server, path
+
+
+def test_log_lines_are_read_and_asked_for_by_the_server_alone() -> None:
+    parents, parts, requests = (TABLE[path] for path in ("logs/parts", "logs/parts/*", "logs/requests"))
+    assert (parents.core, parts.core, requests.core) == ("cd", "", "r")
+    assert (parents.monitor, parts.monitor, requests.monitor) == ("cd", "", "r")
 
 
 def test_fixed_nodes_are_known_and_their_parents_come_first() -> None:

@@ -31,7 +31,7 @@ def samples(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     }
 
 
-def value(view: View, name: str, **labels: str) -> Any:
+def value(view: View, name: str, /, **labels: str) -> Any:
     return samples(view).get((name, tuple(sorted(labels.items()))))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.errors import SourceUnavailable
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Begin, Position
+from replicator.model.topic_offsets import parsed
+from replicator.pipeline.beginning import ordered_position
 from tests.support.scripted import Bench, Recorder, Script, whole
 
 
@@ -41,3 +44,15 @@ def test_a_source_that_is_away_is_asked_again() -> None:
     bench = Bench(Away(whole(3)), Recorder(), MemoryStore(Checkpoint(Position("", 4, reset=1, begin="earliest"))))
     bench.run_until(4)
     assert bench.source.begun == ["earliest", "earliest"] and bench.source.opened == [Position("b.1", 3, reset=1)]
+
+
+def test_an_end_of_topics_becomes_their_offsets() -> None:
+    class Topics(Script):
+        def start_position(self, begin: Begin | None = None) -> Position:
+            super().start_position(begin)
+            return Position.of_topics(parsed("shop.a:5,7"))
+
+    source = Topics(whole(3))
+    found = ordered_position(source, Position("", 4, begin="latest", reset=3))
+    assert found == msgspec.structs.replace(Position.of_topics(parsed("shop.a:5,7")), reset=3)
+    assert source.begun == ["latest"] and found.begin is None

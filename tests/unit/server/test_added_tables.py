@@ -96,7 +96,7 @@ def test_orders_that_change_meanwhile_refuse_the_configuration(world: World) -> 
         answer = put(world, config)
     finally:
         OrdersStore.change = original  # type: ignore[method-assign]
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "E4006")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (412, "E4006")
     assert world.http.get(f"/tasks/{NAME}").json()["version"] == before
 
 

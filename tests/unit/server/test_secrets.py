@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from replicator.backup.archive import Backup
+from replicator.backup.restore import Restore
+from replicator.backup.tree_backup import back_up
 from replicator.config import cluster_keys
 from replicator.config.sealed import Place, key_of, sealed_fields, unseal
 from replicator.coordination.installation import installation_id
+from replicator.coordination.layout import Layout
+from replicator.coordination.tasks.registry import Registry
+from replicator.errors import ConfigError, ProcessError
 from tests.support.api import TASK, World
 from tests.unit.server.test_tasks import NAME, code
 
@@ -36,7 +43,8 @@ def config(world: World, name: str = NAME) -> dict[str, Any]:
 
 
 def seal(world: World, **more: str) -> Any:
-    return world.http.post(f"/tasks/{NAME}/secrets", json={"field": "source.password", "secret": SECRET, **more})
+    wanted = {"field": "source.password", "secret": SECRET, **more}
+    return world.http.post(f"/tasks/{NAME}/secrets", json=wanted)
 
 
 def opened(world: World, file: Path, name: str = NAME) -> str:
@@ -76,7 +84,7 @@ def test_an_old_version_is_not_overwritten(made: World, keys: Path) -> None:
     answer = made.http.post(
         f"/tasks/{NAME}/secrets", json={"field": "source.password", "secret": "x"}, headers={"if-match": '"0"'}
     )
-    assert code(answer) == (409, "E4006") and opened(made, keys) == SECRET
+    assert code(answer) == (412, "E4006") and opened(made, keys) == SECRET
 
 
 def test_a_new_key_seals_all_anew_and_again_nothing(made: World, keys: Path) -> None:
@@ -96,3 +104,76 @@ def test_a_fork_is_another_task_and_has_its_own(made: World, keys: Path) -> None
     assert made.http.post(f"/tasks/{NAME}/fork", json={"name": "second"}).status_code == 201
     assert opened(made, keys, "second") == SECRET
     assert config(made, "second")["source"]["password"] != config(made)["source"]["password"]
+
+
+def without(file: Path, id_: str) -> None:
+    """The key is retired."""
+    keys = cluster_keys.read(file)
+    others = [base64.b64encode(key).decode() for key in keys.keys.values() if cluster_keys.id_of(key) != id_]
+    file.write_text("\n".join(others) + "\n")
+    assert id_ not in cluster_keys.read(file).keys
+
+
+def rollback(world: World, to: int, **more: Any) -> Any:
+    return world.http.post(f"/tasks/{NAME}/rollback", json={"to": str(to)}, **more)
+
+
+def test_a_rollback_to_a_secret_that_was_only_sealed_again_keeps_the_present_one(made: World, keys: Path) -> None:
+    seal(made)
+    old = cluster_keys.read(keys).sealing
+    new, _ = cluster_keys.add(keys)
+    assert made.http.post(f"/tasks/{NAME}/secrets/renew", json={}).status_code == 200
+    assert made.http.put(f"/tasks/{NAME}", json=config(made) | {"labels": {"a": "b"}}).status_code == 200
+    without(keys, old)
+    answer = rollback(made, 1)
+    assert answer.status_code == 200 and "password" not in answer.json()["diff"] and SECRET not in answer.text
+    assert key_of(config(made)["source"]["password"]) == new and opened(made, keys) == SECRET
+
+
+def test_a_rollback_to_a_former_secret_seals_it_under_the_present_key(made: World, keys: Path) -> None:
+    seal(made)
+    new, _ = cluster_keys.add(keys)
+    assert seal(made, secret="another-secret").status_code == 200
+    assert rollback(made, 1, params={"dry_run": "true"}).status_code == 200
+    assert rollback(made, 1).status_code == 200
+    assert opened(made, keys) == SECRET and key_of(config(made)["source"]["password"]) == new
+
+
+def test_a_rollback_to_a_secret_of_a_retired_key_is_refused(made: World, keys: Path) -> None:
+    seal(made)
+    old = cluster_keys.read(keys).sealing
+    cluster_keys.add(keys)
+    assert seal(made, secret="another-secret").status_code == 200
+    without(keys, old)
+    for params in ({}, {"dry_run": "true"}):
+        assert code(rollback(made, 1, params=params)) == (422, "E1041")
+    assert opened(made, keys) == "another-secret" and made.http.get(f"/tasks/{NAME}").json()["version"] == 2
+    assert rollback(made, 0).status_code == 200, "a version without sealed secrets"
+
+
+def test_a_rollback_on_a_server_without_keys(made: World, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seal(made)
+    text = config(made)["source"]["password"]
+    assert rollback(made, 0).status_code == 200
+    monkeypatch.delenv(cluster_keys.VARIABLE)
+    assert rollback(made, 1).status_code == 200 and config(made)["source"]["password"] == text
+
+
+def test_a_sealed_secret_opens_in_its_installation_alone(made: World, keys: Path, tmp_path: Path) -> None:
+    seal(made)
+    zk, old, new = made.bus.coordinator, made.bus.layout, Layout("/restored")
+    back_up(zk, old, tmp_path / "backup")
+    with Backup(tmp_path / "backup") as backup:
+        Restore(zk, new, backup, "me").run(())
+    held = Registry(zk, new).read(NAME).record.config
+    assert held is not None
+    text, place = held["source"]["password"], Place(installation_id(zk, new), NAME, "source.password")
+    assert unseal(cluster_keys.read(keys), text, place) == SECRET, "an empty root becomes the same installation"
+    other = Layout("/other")
+    assert installation_id(zk, other) != installation_id(zk, old)
+    with pytest.raises(ConfigError, match="E1040") as raised:
+        unseal(cluster_keys.read(keys), text, place._replace(installation=installation_id(zk, other)))
+    assert SECRET not in str(raised.value) and text not in str(raised.value)
+    with Backup(tmp_path / "backup") as backup, pytest.raises(ProcessError, match="E5104"):
+        Registry(zk, other).create("x", {"name": "x"}, "me")
+        Restore(zk, other, backup, "me").run(())

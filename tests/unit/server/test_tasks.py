@@ -61,7 +61,7 @@ def test_of_two_writers_the_second_learns_it(made: World) -> None:
     first = made.http.put(f"/tasks/{NAME}", content=TASK.replace("3306", "3307"), headers={"if-match": '"0"'})
     assert (first.status_code, first.json()["version"], first.headers["etag"]) == (200, 1, '"1"')
     second = made.http.put(f"/tasks/{NAME}", content=TASK.replace("3306", "3308"), headers={"if-match": '"0"'})
-    assert code(second) == (409, "E4006")
+    assert code(second) == (412, "E4006")
     assert code(made.http.put(f"/tasks/{NAME}?version=0", content=TASK)) == (409, "E4006")
     assert made.http.get(f"/tasks/{NAME}").json()["config"]["source"]["port"] == 3307
     assert code(made.http.put(f"/tasks/{NAME}", content=TASK, headers={"if-match": "x"})) == (422, "E1003")
@@ -271,3 +271,14 @@ def test_maintenance_of_one_and_of_all(made: World) -> None:
     assert code(made.http.post("/maintenance", json={"on": "perhaps"})) == (422, "E1003")
     happened = [item["event"] for item in made.http.get(f"/tasks/{NAME}/history").json()["items"]]
     assert happened.count("maintenance") == 4
+
+
+def test_a_deletion_at_a_version_that_is_not_the_present_one(made: World) -> None:
+    path = f"/tasks/{NAME}"
+    assert made.http.put(path, content=TASK.replace("3306", "3307")).status_code == 200
+    assert code(made.http.delete(path, headers={"if-match": '"0"'})) == (412, "E4006")
+    assert code(made.http.delete(f"{path}?version=0")) == (409, "E4006")
+    assert code(made.http.delete(path, headers={"if-match": "now"})) == (422, "E1003")
+    assert made.http.get(path).json()["desired"] == "running"
+    assert made.http.delete(path, headers={"if-match": 'W/"1"'}).status_code == 204
+    assert code(made.http.delete(path, headers={"if-match": "*"})) == (404, "E5003")

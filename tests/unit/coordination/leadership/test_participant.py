@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.leadership.facts import DRAIN_MOST, Stuck
 from replicator.coordination.leadership.lease import Lease
@@ -295,3 +296,13 @@ def test_only_tasks_in_which_nothing_happens_are_calm(world, leader, standby):
     Status(world.admin, world.layout).set(TASK, "paused", "test", "")
     world.settle(2)
     assert state(leader) is State.PAUSED and participant.calm
+
+
+def test_task_that_runs_elsewhere_is_read_less_often(world, leader, standby):
+    """A leader that is to hand over is not: no watch tells that its successor is there."""
+    assert leader.participant.calm and standby.participant.calm
+    leader.participant.place(Candidacy(group="blue"))
+    standby.participant.place(Candidacy(group="blue"))
+    world.settle(1)
+    assert state(standby) is State.ABSENT and standby.participant.calm
+    assert state(leader) is State.RUNNING and not leader.participant.calm

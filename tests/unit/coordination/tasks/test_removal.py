@@ -19,7 +19,7 @@ from replicator.coordination.tasks.purged import MOST, Purged
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
 from replicator.coordination.watches import Watches
-from replicator.errors import NodeMissing, NotConnected, ProcessError
+from replicator.errors import CoordinationError, NodeMissing, NotConnected, ProcessError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 
@@ -178,14 +178,14 @@ def test_a_view_is_of_one_incarnation(bench: Bench, part: str) -> None:
 def test_a_purge_is_noted_in_the_transaction_that_removes_the_task(bench: Bench, purge: bool) -> None:
     bench.status.set(TASK, "deleted", "test", purge=purge)
     bench.registry.remove(TASK)
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == (frozenset([bench.uid]) if purge else frozenset())
+    assert set(Purged(bench.quick, LAYOUT).read(TASK).uids) == ({bench.uid} if purge else set())
 
 
 def test_a_purge_that_is_ordered_while_the_task_is_removed_is_not_missed(bench: Bench) -> None:
     bench.status.set(TASK, "deleted", "test")
     bench.slow.before["multi"] = lambda: bench.status.set(TASK, "deleted", "test", purge=True)
     assert Registry(bench.slow, LAYOUT).remove(TASK)
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+    assert set(Purged(bench.quick, LAYOUT).read(TASK).uids) == {bench.uid}
 
 
 @pytest.mark.parametrize("path", [LAYOUT.purged_task(TASK), LAYOUT.last_commit(TASK)])
@@ -206,7 +206,7 @@ def test_a_deletion_without_purge_does_not_take_an_order_to_purge_back(bench: Be
     bench.status.set(TASK, "deleted", "test", purge=True)
     bench.status.set(TASK, "deleted", "test")
     assert bench.registry.remove(TASK)
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+    assert set(Purged(bench.quick, LAYOUT).read(TASK).uids) == {bench.uid}
 
 
 def test_a_purge_covers_what_was_deleted_before_it(bench: Bench) -> None:
@@ -216,28 +216,65 @@ def test_a_purge_covers_what_was_deleted_before_it(bench: Bench) -> None:
     second = bench.made()
     bench.delete()
     third = bench.made()
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == {first}, "what the second has left counts"
+    assert set(Purged(bench.quick, LAYOUT).read(TASK).uids) == {first}, "what the second has left counts"
     bench.status.set(TASK, "deleted", "test", purge=True)
     assert bench.registry.remove(TASK)
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == {first, second, third}, "a purge covers those before it"
+    assert set(Purged(bench.quick, LAYOUT).read(TASK).uids) == {first, second, third}, "a purge covers those before it"
     fourth = bench.made()
     bench.delete()
-    assert fourth not in Purged(bench.quick, LAYOUT).uids(TASK)
+    assert fourth not in set(Purged(bench.quick, LAYOUT).read(TASK).uids)
 
 
 def test_a_purge_of_a_damaged_task_knows_it_by_its_progress(bench: Bench) -> None:
     bench.quick.set(LAYOUT.task(TASK), b"junk", -1)
     bench.status.set(TASK, "deleted", "test", purge=True)
     assert bench.registry.remove(TASK)
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+    assert set(Purged(bench.quick, LAYOUT).read(TASK).uids) == {bench.uid}
 
 
-def test_the_list_of_purged_incarnations_is_bounded_and_mends_itself(bench: Bench) -> None:
+def test_the_list_of_purged_incarnations_is_bounded(bench: Bench) -> None:
     purged = Purged(bench.quick, LAYOUT)
     for number in range(MOST + 10):
         bench.quick.multi([purged.adding(TASK, f"uid-{number}", "test")])
-    assert purged.uids(TASK) == {f"uid-{number}" for number in range(10, MOST + 10)}
-    bench.quick.set(LAYOUT.purged_task(TASK), b"junk", -1)
-    assert purged.uids(TASK) == frozenset()
-    bench.quick.multi([purged.adding(TASK, "uid", "test")])
-    assert purged.uids(TASK) == {"uid"}
+    record = purged.read(TASK)
+    assert record.uids == tuple(f"uid-{number}" for number in range(10, MOST + 10)) and not record.lost_ms
+
+
+def test_a_damaged_list_is_an_error_and_the_next_one_says_what_is_missing(bench: Bench) -> None:
+    bench.quick.create(LAYOUT.purged_task(TASK), b"junk", parents=True)
+    purged = Purged(bench.quick, LAYOUT)
+    with pytest.raises(CoordinationError, match="E4009") as raised:
+        purged.read(TASK)
+    assert "source.start" in raised.value.fix
+    bench.status.set(TASK, "deleted", "test", purge=True)
+    assert bench.registry.remove(TASK), "a deletion does not depend on it"
+    record = purged.read(TASK)
+    assert record.uids == (bench.uid,) and record.lost_ms
+    bench.quick.multi([purged.adding(TASK, "later", "test"), purged.adding("other", "x", "test")])
+    assert purged.read(TASK).lost_ms == record.lost_ms, "it is not forgotten"
+
+
+def test_the_list_of_a_newer_version_is_not_replaced(bench: Bench) -> None:
+    newer = b'{"v": 99, "uids": ["a"]}'
+    bench.quick.create(LAYOUT.purged_task(TASK), newer, parents=True)
+    bench.status.set(TASK, "deleted", "test", purge=True)
+    with pytest.raises(CoordinationError, match="E4010"):
+        bench.registry.remove(TASK)
+    assert bench.quick.get(LAYOUT.purged_task(TASK)).data == newer and TASK in bench.registry.names()
+
+
+def test_a_deletion_at_a_version_leaves_another_one_alone(bench: Bench) -> None:
+    present = bench.registry.version(TASK)
+    with pytest.raises(VersionConflict, match="E4006"):
+        bench.status.set(TASK, "deleted", "test", version=present + 1)
+    bench.slow.before["multi"] = lambda: bench.registry.configure(TASK, {"name": TASK}, "other", present)
+    with pytest.raises(VersionConflict, match="E4006"):
+        Status(bench.slow, LAYOUT).set(TASK, "deleted", "test", version=present)
+    assert bench.status.read(TASK).desired == "running", "it was changed after it was looked at"
+    bench.quick.delete(LAYOUT.status(TASK))
+    with pytest.raises(VersionConflict, match="E4006"):
+        bench.status.set(TASK, "deleted", "test", version=present)
+    bench.status.set(TASK, "deleted", "test", version=present + 1)
+    assert bench.registry.remove(TASK)
+    with pytest.raises(NodeMissing, match="E5003"):
+        bench.status.set(TASK, "deleted", "test", version=0)

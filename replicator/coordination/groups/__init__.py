@@ -1,0 +1,1 @@
+"""Groups of Cores: which Cores take part in the election of which task."""

@@ -1,0 +1,1 @@
+"""The last log lines of processes, fetched through the tree."""

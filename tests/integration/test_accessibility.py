@@ -1,0 +1,53 @@
+"""axe-core finds nothing serious on any page of the Monitor, in either theme, at both widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+
+from tests.integration.test_dashboard import browser as browser
+from tests.integration.test_dashboard import resize
+from tests.support.waiting import eventually
+from tests.unit.monitor.scene import night
+from tests.unit.monitor.test_app import Served
+
+pytestmark = pytest.mark.servers
+AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
+FIND = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ["violations"]}).then((result) => done(result.violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.html).join(" | ")}`)));
+"""
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    served = Served(night())
+    yield served
+    served.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/tasks/copy_hot_item", "/tasks/billing_invoices", "/tasks/no_such_task"])
+def test_pages(browser: webdriver.Chrome, served: Served, path: str, theme: str, width: int) -> None:
+    resize(browser, width)
+    features = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.get(served.url + path)
+    if path.startswith("/tasks/") and "no_such" not in path:
+        eventually(lambda: browser.execute_script("return document.querySelectorAll('figure canvas').length") == 4)
+    browser.execute_script(AXE)
+    found = browser.execute_async_script(FIND)
+    assert found == [], "\n".join(found)
+
+
+def test_what_is_planted_is_found(browser: webdriver.Chrome, served: Served) -> None:
+    browser.get(served.url)
+    browser.execute_script("document.querySelector('main').append(document.createElement('button'))")
+    browser.execute_script(AXE)
+    assert [line.partition(":")[0] for line in browser.execute_async_script(FIND)] == ["button-name"]
