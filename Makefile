@@ -7,6 +7,7 @@ MINUTES ?= 5
 SEED ?= 1
 SIZE ?= default
 TRIES ?= 50
+TASKS ?= 200
 BASE ?= HEAD
 EXAMPLES ?= 500
 ROUNDS ?= 50
@@ -15,7 +16,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 	--no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
+.PHONY: fleet help setup browser demo test unit conformance integration failover golden lint format types imports bench \
 	bench-handover bench-shared bench-compare soak faults snapshots locks long targets smallest fuzz prove mutants up down clean lock docs docker
 
 help: ## list the targets
@@ -74,6 +75,9 @@ bench-handover: setup ## take-over and switchover under load, TRIES of each
 
 bench-shared: setup ## 1 and 20 tasks that read one source, over their own connections and over a shared one
 	@$(RUN) dev.bench.shared
+
+fleet: setup ## 1,000 tasks without data path over five Cores and three ZooKeepers, and TASKS real idle ones over two Cores
+	@$(RUN) dev.fleet --real $(TASKS)
 
 bench-compare: setup ## this tree against the revision BASE, run by run: ratios and their spread
 	@$(RUN) dev.bench.versus $(BASE)

@@ -11,6 +11,7 @@ import queue
 import random
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from core.checkpoint_writer import CheckpointWriter
@@ -29,12 +30,13 @@ from core.task_runner import TaskRunner
 from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.groups.membership import DEFAULT_CAPACITY, Membership
 from replicator.coordination.installation import installation_id
-from replicator.coordination.layout import Layout
+from replicator.coordination.layout import Layout, escape
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Validate
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import TaskFigures
 from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tree_cache import TreeCache
 from replicator.errors import CoordinationError, NotConnected, ReplicatorError
 from replicator.model import lease_clock
 from replicator.telemetry import log
@@ -54,8 +56,13 @@ _PULSE_SECONDS = 2.0
 _CALM_TURNS = 40.0
 """Turns a second, at most, of tasks in which nothing happens: their watches tell what changes, and reading all of them
 again every T/4 would keep ZooKeeper and a Core with 1,000 tasks busy with nothing else."""
-_TURNS_AT_ONCE = 20
+_TURNS_AT_ONCE = 32
 """Before the loop looks for events again: a change must not wait for the turns of all other tasks."""
+_TURNERS = 8
+"""Threads for the turns of several tasks, which mostly wait for ZooKeeper: hundreds of tasks are taken over at
+once when a Core dies."""
+_CHECKED = 20
+"""Kept nodes that are read again every T/4, to compare them with the cache."""
 _LOG = log.get_logger("core")
 
 Event = Callable[[], None]
@@ -97,8 +104,10 @@ class Agent:
         self._reachability = Reachability(self._configs)
         self._look, self._layout = look, layout
         self._expiry_checks = ExpiryChecks(self._running, self._look_at, clock)
+        self._kept = TreeCache(coordinator, layout.root)
         self._context = CoreContext(
             coordinator=coordinator,
+            kept=self._kept,
             layout=layout,
             identity=self._machine_status.identity,
             launcher=launcher,
@@ -113,6 +122,7 @@ class Agent:
             reach=self._reachability.of,
             expiry_report=self._expiry_checks.of,
         )
+        self._turners = ThreadPoolExecutor(_TURNERS, "turns")
         membership = Membership(coordinator, layout, group, capacity, self._later_place)
         self._placing = Placing(membership, lambda: self._context.identity, clock)
         self._named = False
@@ -249,8 +259,7 @@ class Agent:
             for runner in runners:
                 runner.check_watchdog()
             due = sorted((runner for runner in runners if now >= runner.due), key=lambda runner: runner.due)
-            for runner in due[:_TURNS_AT_ONCE]:
-                self._turn(runner)
+            self._turn_each(due[:_TURNS_AT_ONCE])
 
     def _next_due(self) -> float:
         """Seconds until something is to be done by the clock."""
@@ -285,6 +294,14 @@ class Agent:
         """The same for a task in which nothing happens. At random, so that they do not all come at once."""
         seconds = len(self._runners) / _CALM_TURNS
         return self._reread if seconds <= self._reread else seconds * random.uniform(0.75, 1.25)  # noqa: S311
+
+    def _turn_each(self, runners: Sequence[TaskRunner]) -> None:
+        """The loop waits: nothing else happens to these tasks meanwhile, and each is turned by one thread."""
+        if len(runners) < _TURNERS / 2:
+            for runner in runners:
+                self._turn(runner)
+        else:
+            list(self._turners.map(self._turn, runners))
 
     def _turn(self, runner: TaskRunner) -> None:
         participant = runner.participant
@@ -324,7 +341,7 @@ class Agent:
             self._context.outgoing.refresh()
 
     def _obey(self, entries: tuple[str, ...] | None) -> None:
-        for runner in self._runners.values():
+        for runner in list(self._runners.values()):
             runner.obey(entries)
 
     # Tasks
@@ -337,6 +354,7 @@ class Agent:
 
     def _look_for_tasks(self, now: float) -> None:
         self._list_due = now + self._reread
+        self._check_kept()
         if self._tasks or self._placing.group:
             return
         try:
@@ -356,8 +374,17 @@ class Agent:
     def _run_only(self, names: Collection[str]) -> None:
         for name in names:
             self._add(name)
-        for name in set(self._runners) - set(names):
+        gone = set(self._runners) - set(names)
+        for name in gone:
             self._remove(name)
+        if gone:
+            self._kept.keep_below(self._layout.tasks, {escape(name) for name in names})
+
+    def _check_kept(self) -> None:
+        """See `TreeCache.check`."""
+        with contextlib.suppress(CoordinationError):
+            if path := self._kept.check(_CHECKED):
+                _LOG.error("a change was not reported by zookeeper; everything is read again", path=path)
 
     def _add(self, task: str) -> None:
         if task not in self._runners:
@@ -458,6 +485,7 @@ class Agent:
 
     def _end(self) -> None:
         """Workers first: the session, and with it our nodes, must outlive every one of them."""
+        self._turners.shutdown()
         self._machine_status.stop()
         self._reachability.stop()
         self._expiry_checks.stop()

@@ -48,6 +48,8 @@ class Starter(Protocol):
 @dataclass
 class CoreContext:
     coordinator: Coordinator
+    kept: Coordinator
+    """The same, for reads of what operators write: see `ViewReader`."""
     layout: Layout
     identity: Identity
     launcher: Starter

@@ -128,6 +128,7 @@ class Launcher:
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
         self._relays: list[Relay] = []
+        self._starting = threading.Lock()
         self._looking: BaseProcess | None = None
 
     def warm(self) -> None:
@@ -150,7 +151,8 @@ class Launcher:
             target=_work, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True
         )
         try:
-            process.start()
+            with self._starting:  # several tasks may be taken over at once
+                process.start()
         except BaseException:
             ours.close()
             raise
@@ -166,7 +168,8 @@ class Launcher:
         ours, theirs = self._context.Pipe(duplex=False)
         given = theirs, dict(config), installation, connections.cluster_list()
         process = self._context.Process(target=_look, args=given, name="expiry", daemon=True)
-        process.start()
+        with self._starting:
+            process.start()
         theirs.close()
         self._looking = process
         try:
@@ -181,7 +184,8 @@ class Launcher:
     def relay(self, spec: RelaySpec) -> Relay:
         """The process that reads a dump connection for several tasks. It ends by itself, and with the template."""
         process = self._context.Process(target=_relay, args=(spec, self._log_style), name="relay", daemon=True)
-        process.start()
+        with self._starting:
+            process.start()
         relay = Relay(process)
         with self._lock:
             self._relays = [known for known in self._relays if known.alive] + [relay]

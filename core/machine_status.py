@@ -24,6 +24,8 @@ INTERVAL = 1.0
 _PATIENCE = 1.5
 """Session timeouts for which the node of a process that may be dead is waited for."""
 _SETTLE_SECONDS = 0.5
+_REST = 4
+"""Times as long as a report took, no other one is written."""
 _LOG = log.get_logger("core")
 
 
@@ -124,7 +126,10 @@ class MachineStatus:
         while not self._stopped and not self._forget_end():
             self._kick.wait(INTERVAL)
         while not self._stopped:
+            began = time.monotonic()
             self.publish()
+            # Hundreds of tasks that change their roles at once must not wait for a report of all for each of them.
+            time.sleep(min(INTERVAL, _REST * (time.monotonic() - began)))
             self._kick.wait(INTERVAL)
             self._kick.clear()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from replicator.coordination.layout import Layout
@@ -13,7 +14,7 @@ from replicator.telemetry import log
 
 
 class OutgoingWatch:
-    """Of the agent's loop.
+    """Of the agent's loop, and of the turns of several tasks at once.
 
     Args:
         wake: called from any thread when the list may have changed.
@@ -32,9 +33,14 @@ class OutgoingWatch:
         self._watches = Watches(wake)
         self._changed = changed
         self._entries: tuple[str, ...] | None = None
+        self._lock = threading.Lock()
 
     def refresh(self) -> tuple[str, ...] | None:
         """The list as it is now. Raises NotConnected, with what was known before still in force."""
+        with self._lock:
+            return self._refresh()
+
+    def _refresh(self) -> tuple[str, ...] | None:
         with self._watches.on("data", self._path) as watch:
             self._list.watch(watch)
         entries = self._list.entries()

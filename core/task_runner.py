@@ -75,7 +75,15 @@ class TaskRunner:
         self._reported_error: dict[str, str] | None = None
         self._log = log.get_logger("core").bind(task=task, host=context.identity.host)
         self.participant = Participant(
-            context.coordinator, context.layout, task, context.identity, self, context.clock, context.validate, wake
+            context.coordinator,
+            context.layout,
+            task,
+            context.identity,
+            self,
+            context.clock,
+            context.validate,
+            wake,
+            kept=context.kept,
         )
 
     def _purged(self) -> tuple[str, ...]:
@@ -94,7 +102,7 @@ class TaskRunner:
         context, task, name, uid = self._context, self.task, term.name, term.uid
         configured = config.data.get("source", {}).get("server_id")
         server_id = ReplicaIds(context.coordinator, context.layout).of(task, uid, configured)
-        installation = installation_id(context.coordinator, context.layout)
+        installation = installation_id(context.kept, context.layout)
         outgoing = context.outgoing.refresh()
         view = self.participant.view
         plans = self._addresses.begin(view.addresses if view is not None else ())

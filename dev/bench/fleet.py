@@ -43,7 +43,7 @@ def fleet(runner: Runner, tasks: int, seconds: float) -> Iterator[Entry]:
         cluster = Cluster(zookeeper.address, Path(folder), session_timeout=10, root=layout.root)
         open_.callback(cluster.close)
         for name in names:
-            registry.create(name, to_data(parse_task(_config(runner, name))), "bench")
+            registry.create(name, to_data(parse_task(task_config(runner, name))), "bench")
         began = time.monotonic()
         core = cluster.core("host-a")
 
@@ -60,7 +60,7 @@ def fleet(runner: Runner, tasks: int, seconds: float) -> Iterator[Entry]:
         yield from _rest(core.pid, zookeeper, tasks, seconds)
 
 
-def _config(runner: Runner, name: str) -> dict[str, Any]:
+def task_config(runner: Runner, name: str) -> dict[str, Any]:
     made = task(runner.job("ours", here(runner), name, short=False))
     return {**made, "source": {**made["source"], "start": "latest"}}
 
@@ -68,7 +68,7 @@ def _config(runner: Runner, name: str) -> dict[str, Any]:
 def _rest(pid: int, zookeeper: ZooKeeper, tasks: int, seconds: float) -> Iterator[Entry]:
     core = psutil.Process(pid)
     for attempt in range(_TRIES):
-        workers = _workers(core)
+        workers = worker_processes(core)
         others = [core, *core.children()]
         try:
             before = _cpu(workers), _cpu(others), zxid(zookeeper), time.monotonic()
@@ -95,7 +95,7 @@ def _rest(pid: int, zookeeper: ZooKeeper, tasks: int, seconds: float) -> Iterato
     yield figure("fleet.watches_per_task", "", [_mntr(zookeeper)["zk_watch_count"] / tasks], 2)
 
 
-def _workers(core: psutil.Process) -> list[psutil.Process]:
+def worker_processes(core: psutil.Process) -> list[psutil.Process]:
     """The children of the template, which is a child of the Core; without the one that checks expiry dates
     (core/expiry_checks.py), which is niced and ends within a second."""
     usual = core.nice()

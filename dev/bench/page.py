@@ -282,6 +282,7 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "apply_latency": apply_latency,
     "fleet": group("fleet."),
     "shared": group("shared."),
+    "many": group("many."),
     "handover": group("takeover_s.", "switchover_s.", "handover.", "lease."),
     "zookeeper": group("zookeeper."),
 }

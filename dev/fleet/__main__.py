@@ -10,6 +10,7 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import httpx
@@ -19,6 +20,7 @@ import psutil
 from dev.bench.fleet import zxid
 from dev.bench.report import OUTPUT, Entry, fact, figure, read, write
 from dev.cluster import wait_for
+from dev.fleet import real
 from dev.fleet.asked import counter, received
 from dev.fleet.bus import SESSION_SECONDS, FleetBus
 from replicator.coordination.machines.machines import Machines
@@ -139,15 +141,21 @@ def _takeover(bus: FleetBus) -> Iterator[Entry]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m dev.fleet", description=__doc__)
-    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--real", type=int, default=0, help="real idle tasks over two Cores, measured first")
+    parser.add_argument("--tasks", type=int, default=1000, help="without data path; 0: none")
     parser.add_argument("--cores", type=int, default=5)
     parser.add_argument("--zookeepers", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60.0, help="of rest that are measured")
     parser.add_argument("--tries", type=int, default=10)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
+    parts = []
+    if options.real:
+        parts.append(real.measure(options.real, options.seconds))
+    if options.tasks:
+        parts.append(measure(options.tasks, options.cores, options.zookeepers, options.seconds, options.tries))
     found = []
-    for entry in measure(options.tasks, options.cores, options.zookeepers, options.seconds, options.tries):
+    for entry in chain(*parts):
         value = entry.reason if entry.value is None else f"{entry.value:g} {entry.unit}"
         print(f"{entry.name}: {value}", flush=True)
         found.append(entry)

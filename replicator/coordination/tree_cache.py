@@ -28,13 +28,15 @@ _THREADS: Final = 8
 
 
 class _Entry:
-    """What one read returned, `_MISSING` without such a node. `void`: its watch fired, or it was never kept."""
+    """What one read returned, `_MISSING` without such a node. `void`: its watch fired, or it was never kept.
+    `watchers`: of readers who found it kept."""
 
-    __slots__ = ("value", "void")
+    __slots__ = ("value", "void", "watchers")
 
     def __init__(self) -> None:
         self.value: Node | Stat | Listing | None = _MISSING
         self.void = False
+        self.watchers: list[Watcher] = []
 
 
 class _Derived:
@@ -52,8 +54,8 @@ class _Derived:
 
 
 class TreeCache:
-    """A `Coordinator` whose reads are kept. Thread-safe. Everything else, and reads with a watch of their own, are
-    passed on. What a Stat says of children is as of the read, as no watch fires for it.
+    """A `Coordinator` whose reads are kept. Thread-safe. Everything else is passed on. What a Stat says of children is
+    as of the read, as no watch fires for it.
 
     Args:
         path: any node, for `catch_up`.
@@ -77,13 +79,18 @@ class TreeCache:
         self._drop()
 
     def _drop(self) -> None:
+        watchers: list[tuple[Watcher, str]] = []
         with self._lock:
             self._connections += 1
             self._current_at = float("-inf")
-            for entry in self._entries.values():
+            for (_, path), entry in self._entries.items():
                 entry.void = True
+                watchers += [(watcher, path) for watcher in entry.watchers]
+                entry.watchers = []
             self._entries.clear()
             self._derived.clear()
+        for watcher, path in watchers:
+            watcher("session", path)
 
     def catch_up(self, path: str = "", max_age_s: float = 0.0) -> None:
         """Reads after it return nothing older than `max_age_s` before the call. Callers that wait share a request.
@@ -180,15 +187,30 @@ class TreeCache:
             taken, self._check_next = self._check_next[:count], self._check_next[count:]
         return taken
 
-    def _read(self, kind: Kind, path: str) -> Node | Stat | Listing | None:
+    def _read(
+        self, kind: Kind, path: str, watch: Watcher | None = None, *, of_missing: bool = False
+    ) -> Node | Stat | Listing | None:
+        """`watch` is called when that changes which is returned; of a missing node only with `of_missing`, as a read
+        of one leaves no watch."""
         key = (kind, path)
+        while True:
+            with self._lock:
+                entry = self._entries.get(key)
+                connections = self._connections
+            if entry is None:
+                entry = self._fetch(key, connections)
+            wanted = watch is not None and (of_missing or entry.value is not _MISSING)
+            if not wanted or self._watched(entry, watch):
+                self._note([entry])
+                return entry.value
+
+    def _watched(self, entry: _Entry, watch: Watcher | None) -> bool:
+        """False when it has changed already."""
         with self._lock:
-            entry = self._entries.get(key)
-            connections = self._connections
-        if entry is None:
-            entry = self._fetch(key, connections)
-        self._note([entry])
-        return entry.value
+            if entry.void or watch is None:
+                return False
+            entry.watchers.append(watch)
+            return True
 
     def _fetch(self, key: tuple[Kind, str], connections: int) -> _Entry:
         entry = _Entry()
@@ -198,6 +220,9 @@ class TreeCache:
             with self._lock:
                 if self._entries.get(key) is entry:
                     del self._entries[key]
+                watchers, entry.watchers = entry.watchers, []
+            for watcher in watchers:
+                watcher(change, path)
 
         try:
             entry.value = self._ask(key, fired)
@@ -231,9 +256,7 @@ class TreeCache:
     # Coordinator: what is kept
 
     def get(self, path: str, watch: Watcher | None = None) -> Node:
-        if watch is not None:
-            return self._coordinator.get(path, watch)
-        found = self._read("data", path)
+        found = self._read("data", path, watch)
         if not isinstance(found, Node):
             raise _missing(path)
         return found
@@ -243,25 +266,19 @@ class TreeCache:
         return [node if isinstance(node, Node) else None for node in found]
 
     def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
-        if watch is not None:
-            return self._coordinator.exists(path, watch)
         with self._lock:
             known = ("data", path) in self._entries
-        found = self._read("data" if known else "presence", path)
+        found = self._read("data" if known else "presence", path, watch, of_missing=True)
         return found.stat if isinstance(found, Node) else found if isinstance(found, Stat) else None
 
     def listing(self, path: str, watch: Watcher | None = None) -> Listing:
-        if watch is not None:
-            return self._coordinator.listing(path, watch)
-        found = self._read("children", path)
+        found = self._read("children", path, watch)
         if not isinstance(found, Listing):
             raise _missing(path)
         return found
 
     def children(self, path: str, watch: Watcher | None = None) -> list[str]:
-        if watch is not None:
-            return self._coordinator.children(path, watch)
-        return list(self.listing(path).names)
+        return list(self.listing(path, watch).names)
 
     # Coordinator: the rest
 

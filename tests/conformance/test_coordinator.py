@@ -149,6 +149,19 @@ def test_watches_fire_once(session, zk, top):
     assert [len(seen.events) for seen in (data, presence, below)] == [1, 1, 1]
 
 
+def test_catching_up_calls_the_watches_of_everything_before_it(session, zk, top):
+    other = session()
+    for number in range(20):
+        path = zk.create(f"{top}/c{number}", b"")
+        seen = Seen()
+        zk.get(path, seen)
+        other.set(path, b"1")
+        zk.catch_up(top)
+        assert seen.events == [("changed", path)]
+        assert zk.get(path).data == b"1"
+    zk.catch_up(f"{top}/none")
+
+
 def test_watch_on_a_deleted_node(session, zk, top):
     path = zk.create(f"{top}/w")
     seen = Seen()

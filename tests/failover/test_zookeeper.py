@@ -263,9 +263,9 @@ def test_15_wiped_servers_stop_the_task_and_the_sink_says_where_it_stood(
     bus.cluster.cli("task", "position", "set", bus.name, "--gtid", problem["found"].partition(", ")[2], "-y")
     bus.cluster.cli("task", "retry", bus.name)
     bus.wait_running()
-    bus.wait_delivered(50)
     # A new installation does not know the old one's transaction: when the old worker died inside it, the
     # broker holds back what follows until it aborts it, 60 s after it began.
+    bus.wait_delivered(50, timeout=100)
     verdict = bus.verdict(timeout=100)
     verdict.stale.clear()  # ZooKeeper, made anew, counts its terms from the beginning
     assert verdict.clean, str(verdict)

@@ -17,6 +17,7 @@ from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Connection
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tree_cache import TreeCache
 from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NodeExists, NotConnected
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -209,6 +210,7 @@ class SimCore:
             world.clock,
             validate,
             new_guid=world.guid,
+            kept=TreeCache(self.coordinator, "/"),
         )
 
     def _note(self, state: str) -> None:

@@ -61,6 +61,7 @@ class Participant:
         validate: Validate,
         wake: Callable[[], None] = lambda: None,
         new_guid: Callable[[], str] = lambda: uuid.uuid4().hex,
+        kept: Coordinator | None = None,
     ) -> None:
         self.task = task
         self.identity = identity
@@ -76,7 +77,7 @@ class Participant:
         self.clock = clock
         self._new_guid = new_guid
         self._election = Election(coordinator, layout)
-        self._reader = ViewReader(coordinator, layout, task, validate)
+        self._reader = ViewReader(coordinator, layout, task, validate, kept)
         self._steps = Steps(self)
         self._watches = Watches(wake)
         self._deaths = 0
@@ -102,7 +103,7 @@ class Participant:
         troubled = facts.stuck or facts.failure or facts.restart_at or facts.fenced or self.hold_until
         streams = facts.worker is not None and facts.worker.streaming
         elsewhere = self.gone and self.view is not None and not stands(facts, self.view)
-        waits = facts.state in (State.STANDBY, State.PAUSED) or (self.leads and streams)
+        waits = facts.state in (State.STANDBY, State.PAUSED) or (facts.state is State.RUNNING and streams)
         return not (troubled or self.leaves) and (waits or elsewhere)
 
     def turn(self) -> None:

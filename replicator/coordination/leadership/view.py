@@ -125,23 +125,31 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewReader:
-    """Reads views of one task. Not thread-safe: it remembers the last configuration that it validated."""
+    """Reads views of one task. Not thread-safe: it remembers the last configuration that it validated.
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, task: str, validate: Validate) -> None:
+    Args:
+        kept: where configuration, orders, status and maintenance are read: what operators write, which a watch tells,
+            so that a cache may answer. Contenders and lastCommit are read each time.
+    """
+
+    def __init__(
+        self, coordinator: Coordinator, layout: Layout, task: str, validate: Validate, kept: Coordinator | None = None
+    ) -> None:
+        kept = kept or coordinator
         self._coordinator = coordinator
         self._layout = layout
         self._task = task
         self._validate = validate
-        self._registry = Registry(coordinator, layout)
-        self._status = Status(coordinator, layout)
+        self._registry = Registry(kept, layout)
+        self._status = Status(kept, layout)
         self._election = Election(coordinator, layout)
         self._commits = Commits(coordinator, layout)
         self._commands = Commands(coordinator, layout)
-        self._maintenance = Maintenance(coordinator, layout)
+        self._maintenance = Maintenance(kept, layout)
         self._machines = Machines(coordinator, layout)
         self._history = History(coordinator, layout)
         self._position_history = PositionHistory(coordinator, layout)
-        self._orders = OrdersStore(coordinator, layout)
+        self._orders = OrdersStore(kept, layout)
         self._addresses = TaskAddresses(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 

@@ -10,7 +10,7 @@ import pytest
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.ports import Coordinator, Node
 from replicator.coordination.tree_cache import TreeCache
-from replicator.errors import CoordinationError, NotConnected
+from replicator.errors import CoordinationError, NodeMissing, NotConnected
 from tests.support.counted import Counted
 
 
@@ -201,3 +201,28 @@ def test_many_values_are_made_at_once_and_one_whose_node_is_gone_is_left_out(sce
     scene.own.suspend()
     with pytest.raises(NotConnected):
         cache.warm(makes)
+
+
+def test_watches_of_readers_are_called_when_what_they_were_shown_changes(scene: Scene) -> None:
+    cache, seen = scene.cache, list[tuple[str, str]]()
+
+    def watch(change: str, path: str) -> None:
+        seen.append((change, path))
+
+    for _ in range(2):  # the second is answered from the cache
+        cache.get("/a", watch)
+        cache.children("/b", watch)
+        cache.exists("/none", watch)
+        with pytest.raises(NodeMissing):
+            cache.get("/none", watch)  # leaves no watch
+    scene.counted.taken()
+    scene.other.set("/a", b"2")
+    scene.other.create("/b/d")
+    scene.other.create("/none")
+    assert sorted(seen) == sorted([("changed", "/a"), ("children", "/b"), ("created", "/none")] * 2)
+    assert cache.get("/a", watch).data == b"2"
+    seen.clear()
+    scene.own.suspend()
+    assert seen == [("session", "/a")], "once, though the connection and its watch both say so"
+    scene.own.resume()
+    assert cache.get("/a", watch).data == b"2"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.leadership.election import Election
-from replicator.coordination.leadership.facts import DRAIN_MOST
+from replicator.coordination.leadership.facts import DRAIN_MOST, Stuck
 from replicator.coordination.leadership.lease import Lease
 from replicator.coordination.leadership.state import State
 from replicator.coordination.ports import Stat
@@ -275,6 +276,26 @@ class TestLease:
         assert lease.deadline == 0.0
         assert not lease.confirm(self.stat(), 102.0, 6.0)
         assert lease.deadline == 0.0
+
+
+def test_only_tasks_in_which_nothing_happens_are_calm(world, leader, standby):
+    participant = leader.participant
+    assert (participant.calm, standby.participant.calm) == (True, True)
+    calm = participant.facts
+    for change in (
+        {"state": State.DRAINING},
+        {"state": State.STARTING},
+        {"state": State.FAILED},
+        {"worker": None},
+        {"restart_at": 5.0},
+        {"stuck": Stuck("source", 1.0)},
+    ):
+        participant.facts = msgspec.structs.replace(calm, **change)
+        assert not participant.calm, change
+    participant.facts = calm
+    Status(world.admin, world.layout).set(TASK, "paused", "test", "")
+    world.settle(2)
+    assert state(leader) is State.PAUSED and participant.calm
 
 
 def test_task_that_runs_elsewhere_is_read_less_often(world, leader, standby):
