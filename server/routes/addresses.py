@@ -66,7 +66,7 @@ def set_address(
     arguments: Arguments,
 ) -> Response:
     """Creates or changes an address. Running tasks that use it check the new server as in a fail-over, and connect to
-    it at a transaction boundary; a task whose checks fail stays where it is and shows the difference. 409 E4006 if
+    it at a transaction boundary; a task whose checks fail stays where it is and shows the difference. 412 E4006 if
     If-Match is not the current version."""
     given = only(arguments, "address", "role", "reason")
     if "address" not in given:
@@ -78,7 +78,7 @@ def set_address(
 
 @router.delete("/addresses/{app}/{domain}", status_code=204, operation_id="deleteAddress")
 def delete_address(addresses: AddressesOf, name: NameOf, version: Version) -> Response:
-    """Deletes an address. 409 E4103 if tasks use it, E4006 if If-Match is not the current version; 404 E4101 if the
+    """Deletes an address. 409 E4103 if tasks use it, 412 E4006 if If-Match is not the current version; 404 E4101 if the
     address does not exist."""
     addresses.delete(name, version)
     return Response(status_code=204)
