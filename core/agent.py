@@ -402,20 +402,14 @@ class Agent:
     def _configs(self) -> dict[str, Mapping[str, Any]]:
         """From the reachability thread."""
         runners = list(self._runners.items())
-        return {
-            name: runner.connected(good.data)
-            for name, runner in runners
-            if (good := runner.participant.facts.good) is not None
-        }
+        good = [(name, one, one.participant.facts.good) for name, one in runners]
+        return {name: one.connected(config.data) for name, one, config in good if config is not None}
 
     def _running(self) -> dict[str, Mapping[str, Any]]:
         """From the thread of the expiry checks."""
-        runners = [(runner, runner.participant.facts) for runner in list(self._runners.values())]
-        return {
-            runner.task: runner.connected(facts.good.data)
-            for runner, facts in runners
-            if facts.good and facts.state is State.RUNNING
-        }
+        here = [(one, one.participant.facts) for one in list(self._runners.values())]
+        running = [(one, facts.good) for one, facts in here if facts.good and facts.state is State.RUNNING]
+        return {one.task: one.connected(good.data) for one, good in running}
 
     def _look_at(self, config: Mapping[str, Any]) -> ExpiryReport | None:
         """From the thread of the expiry checks."""
