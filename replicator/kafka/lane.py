@@ -37,6 +37,7 @@ class Lane:
         "_known_until",
         "_next_number",
         "_sequence",
+        "_torn",
         "away",
         "failures",
         "node",
@@ -53,6 +54,7 @@ class Lane:
         self.retry_at = 0.0
         self.failures = 0
         self._sequence = 0
+        self._torn = 0, -1  # numbers: of the first batch that an abort has dropped, of the last one in flight then
         self._next_number = 0
         self._known_until = 0.0
         self._alone = False  # a batch is sent again: nothing beside it
@@ -99,6 +101,19 @@ class Lane:
     def follows(self, batch: Batch) -> bool:
         """Whether an earlier batch is not written yet."""
         return any(each.number < batch.number for each in (*self.waiting[:1], *self.away))
+
+    def drop_waiting(self) -> int:
+        """Of a transaction that is aborted. Returns how many there were."""
+        dropped = len(self.waiting)
+        if dropped and self.away:
+            self._torn = self.waiting[0].number, max(batch.number for batch in self.away)
+        self.waiting.clear()
+        return dropped
+
+    def lacks_earlier(self, batch: Batch) -> bool:
+        """Whether one before it was dropped, so that its sequence number is not the next."""
+        dropped, last_away = self._torn
+        return dropped < batch.number <= last_away
 
     def new_epoch(self) -> None:
         """Sequence numbers begin again. Only while nothing is in flight or waits to be sent again."""

@@ -93,8 +93,7 @@ class Machine:
 
     def _drop_waiting(self) -> None:
         for lane in list(self._waiting.values()):
-            self.outstanding -= len(lane.waiting)
-            lane.waiting.clear()
+            self.outstanding -= lane.drop_waiting()
         self._waiting.clear()
 
     def check(self) -> None:
@@ -275,6 +274,8 @@ class Machine:
                 self._written(batch, now)
             elif self._repeats(batch, written.error):
                 self._again(batch, written.error, now)
+            elif written.error == errors.OUT_OF_ORDER_SEQUENCE and self._lanes[batch.place].lacks_earlier(batch):
+                self._aborted(batch, errors.cause(written.error, written.message))
             else:
                 self._failed(batch, errors.cause(written.error, written.message))
 
@@ -303,6 +304,12 @@ class Machine:
         wait = min(_RETRY_SECONDS * 2 ** min(lane.failures, 8), _MOST_SECONDS)
         lane.again(batch, now + (_BUSY_SECONDS if code == errors.CONCURRENT_TRANSACTIONS else wait))
         self._waiting[batch.place] = lane
+
+    def _aborted(self, batch: Batch, cause: BaseException) -> None:
+        """An abort has dropped an earlier one, without which the broker does not take it: nobody misses it."""
+        self._lanes[batch.place].away.remove(batch)
+        self.outstanding -= 1
+        batch.done(cause)
 
     def _failed(self, batch: Batch, cause: BaseException) -> None:
         """The batch that is the cause comes first."""

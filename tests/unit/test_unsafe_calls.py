@@ -149,6 +149,8 @@ _CONNECT: Final = {
     "replicator/cli/bundle/host.py": "the processes of the installation, which the user of the command names",
     "replicator/telemetry/http.py": "listens",
     "replicator/host/service_manager.py": "systemd, over a Unix socket",
+    "replicator/cli/lock/guard.py": "its parent, over a socket pair",
+    "replicator/source/shared/": "processes of one Core, over a Unix socket",
 }
 """Tasks connect to nothing that their lists of outgoing addresses do not allow."""
 

@@ -78,6 +78,7 @@ class Participant:
         self._new_guid = new_guid
         self._election = Election(coordinator, layout)
         self._reader = ViewReader(coordinator, layout, task, validate, kept)
+        self._caches = kept is not None
         self._steps = Steps(self)
         self._watches = Watches(wake)
         self._deaths = 0
@@ -113,7 +114,7 @@ class Participant:
         """
         self.hold_until = 0.0
         for _ in range(MAX_STEPS):
-            actions = decide(self.facts, self._read(), self.clock())
+            actions = self._decided()
             if all(self._rests(action) for action in actions):
                 break
             self._perform(actions)
@@ -121,6 +122,15 @@ class Participant:
             self.hold_until = self.clock() + 1.0
         self._describe()
         self._steps.write_notes()
+
+    def _decided(self) -> list[Action]:
+        """A view from the cache decides only that there is nothing to do: a watch that is late must not let a task be
+        handed over in a maintenance, or a worker start that was paused."""
+        failing = self.leads and due(self.facts, self._looked_around, self.clock())
+        actions = decide(self.facts, self._read(failing, exact=not self._caches), self.clock())
+        if self._caches and not all(isinstance(action, Hold) for action in actions):
+            actions = decide(self.facts, self._read(failing, exact=True), self.clock())
+        return actions
 
     def _rests(self, action: Action) -> bool:
         """True for actions after which nothing new is to be decided at once."""
@@ -141,12 +151,13 @@ class Participant:
                 self._steps.refused(action, error)
                 return
 
-    def _read(self) -> TaskView:
+    def _read(self, failing: bool, *, exact: bool) -> TaskView:
         facts = self.facts
         stuck = facts.stuck.side if facts.stuck and self.leads else ""
-        failing = self.leads and due(facts, self._looked_around, self.clock())
         moving = self.leads and facts.candidacy.may_move
-        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck, failing, moving)
+        view = self._reader.read(
+            facts.guid, self._watches, self.leads, not self.leads, stuck, failing, moving, exact=exact
+        )
         now = self.clock()
         if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
             facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)

@@ -124,32 +124,40 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         return self.uid or (record.uid if record is not None else "")
 
 
+class _Wishes:
+    """What operators write: a watch tells that it changes, so that a cache may answer."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self.registry = Registry(coordinator, layout)
+        self.status = Status(coordinator, layout)
+        self.maintenance = Maintenance(coordinator, layout)
+        self.orders = OrdersStore(coordinator, layout)
+
+
 class ViewReader:
     """Reads views of one task. Not thread-safe: it remembers the last configuration that it validated.
 
     Args:
-        kept: where configuration, orders, status and maintenance are read: what operators write, which a watch tells,
-            so that a cache may answer. Contenders and lastCommit are read each time.
+        kept: a cache of configuration, orders, status and maintenance, for views that are not `exact`. Contenders and
+            lastCommit are read each time.
     """
 
     def __init__(
         self, coordinator: Coordinator, layout: Layout, task: str, validate: Validate, kept: Coordinator | None = None
     ) -> None:
-        kept = kept or coordinator
+        self._exact = _Wishes(coordinator, layout)
+        self._cached = _Wishes(kept, layout) if kept is not None else self._exact
+        self._wishes = self._exact
         self._coordinator = coordinator
         self._layout = layout
         self._task = task
         self._validate = validate
-        self._registry = Registry(kept, layout)
-        self._status = Status(kept, layout)
         self._election = Election(coordinator, layout)
         self._commits = Commits(coordinator, layout)
         self._commands = Commands(coordinator, layout)
-        self._maintenance = Maintenance(kept, layout)
         self._machines = Machines(coordinator, layout)
         self._history = History(coordinator, layout)
         self._position_history = PositionHistory(coordinator, layout)
-        self._orders = OrdersStore(kept, layout)
         self._addresses = TaskAddresses(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
@@ -162,13 +170,18 @@ class ViewReader:
         stuck: str = "",
         failing: bool = False,
         moving: bool = False,
+        *,
+        exact: bool = True,
     ) -> TaskView:
-        """Raises NotConnected. `stuck`: what we don't reach, "source", "sink" or "registry", or "host", which lacks
+        """Raises NotConnected. `exact`: nothing is from the cache.
+
+        `stuck`: what we don't reach, "source", "sink" or "registry", or "host", which lacks
         something; `failing`: we have failed, perhaps by a fault of our host; `moving`: we are to hand over.
 
         The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
         half a task looks like one that has lost its progress.
         """
+        self._wishes = self._exact if exact else self._cached
         for _ in range(_TRIES):
             view = self._read(guid, watches, commands, machines, stuck)
             if view is not None:
@@ -206,7 +219,7 @@ class ViewReader:
             field=field,
             own=field.own(guid, session),
             machines=changed,
-            maintenance=self._maintenance.holds(self._task, watches),
+            maintenance=self._wishes.maintenance.holds(self._task, watches),
             commit=commit,
             commit_error=commit_error,
             delivered=commit.version < 0 and commit_error is None and self._has_delivered(),
@@ -244,7 +257,7 @@ class ViewReader:
         path = self._layout.task(self._task)
         try:
             with watches.on("data", path) as watch:
-                node = self._registry.read(self._task, watch)
+                node = self._wishes.registry.read(self._task, watch)
         except NodeMissing:
             raise
         except CoordinationError as error:
@@ -273,7 +286,7 @@ class ViewReader:
     def _with_orders(self, view: TaskView, watches: Watches) -> TaskView:
         try:
             with watches.on("data", self._layout.orders(self._task)) as watch:
-                ordered = self._orders.read(self._task, watch)
+                ordered = self._wishes.orders.read(self._task, watch)
         except CoordinationError as error:
             if error.transient:
                 raise
@@ -322,7 +335,7 @@ class ViewReader:
         """What operators want; desired "" without a status, UNKNOWN for one that we can't read."""
         try:
             with watches.on("data", self._layout.status(self._task)) as watch:
-                return self._status.find(self._task, watch) or StatusRecord(desired=""), None
+                return self._wishes.status.find(self._task, watch) or StatusRecord(desired=""), None
         except CoordinationError as error:
             if error.transient:
                 raise

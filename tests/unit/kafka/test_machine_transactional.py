@@ -409,3 +409,21 @@ def test_an_exhausted_epoch_gives_a_new_producer_id() -> None:
     assert (transactions.producer_id, transactions.epoch) == (999, 0)
     commit(net, b"3")
     assert net.cluster.visible(("a", 0)) == [b"1", b"2", b"3"]
+
+
+def test_an_abort_between_the_answers_of_two_batches() -> None:
+    """The first is refused and would be sent again; the second is then refused because of the first."""
+    place = PLACES[0]
+    machine = Faulty()
+    machine.begin_with(second=True, slow=False, known=True)
+    machine.begin()
+    machine.refuse_batch(code=3, place=place)
+    machine.append(count=1, place=place, send=False)
+    machine.append(count=1, place=place, send=False)
+    machine.send()
+    machine.serve(node=0)
+    machine.hear(node=0)
+    machine.end(commit=False, send=False)
+    machine.next_session(fence=False)
+    machine.look()
+    machine.teardown()
