@@ -384,7 +384,7 @@ class Agent:
         """See `TreeCache.check`."""
         with contextlib.suppress(CoordinationError):
             if path := self._kept.check(_CHECKED):
-                _LOG.error("a change was not reported by zookeeper; everything is read again", path=path)
+                _LOG.error("what was known of a node does not hold any more; everything is read again", path=path)
 
     def _add(self, task: str) -> None:
         if task not in self._runners:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from replicator.coordination.ports import Acl, Change, Connection, Coordinator, Grant, Listing, Node, Op, Stat, Watcher
-from replicator.errors import NodeMissing
+from replicator.errors import CoordinationError, NodeMissing
 
 T = TypeVar("T")
 Kind: TypeAlias = Literal["data", "presence", "children"]
@@ -168,17 +168,26 @@ class TreeCache:
 
     def check(self, count: int) -> str:
         """Reads `count` entries again, the next ones at each call. If one of them is not as the coordinator has it
-        although no watch fired, drops everything and returns its path, else "". Raises NotConnected."""
+        although no watch fired, or must not be read any more (no watch tells of an ACL), drops everything and returns
+        its path, else "". Raises NotConnected."""
         for key in self._next(count):
             with self._lock:
                 entry = self._entries.get(key)
-            if entry is None or _same(entry.value, self._ask(key, None)):
+            if entry is None or self._still(key, entry):
                 continue
             self._coordinator.catch_up(self._path)
             if not entry.void:
                 self._drop()
                 return key[1]
         return ""
+
+    def _still(self, key: tuple[Kind, str], entry: _Entry) -> bool:
+        try:
+            return _same(entry.value, self._ask(key, None))
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return False
 
     def _next(self, count: int) -> list[tuple[Kind, str]]:
         with self._lock:

@@ -226,3 +226,27 @@ def test_watches_of_readers_are_called_when_what_they_were_shown_changes(scene: 
     assert seen == [("session", "/a")], "once, though the connection and its watch both say so"
     scene.own.resume()
     assert cache.get("/a", watch).data == b"2"
+
+
+def test_a_node_that_must_not_be_read_any_more_is_not_kept(scene: Scene) -> None:
+    """No watch tells of an ACL that has changed."""
+
+    class Denied:
+        denied = False
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(scene.own, name)
+
+        def get(self, path: str, watch: Any = None) -> Node:
+            if self.denied:
+                raise CoordinationError("E4007", f"ZooKeeper refuses access to {path}")
+            return scene.own.get(path, watch)
+
+    coordinator = Denied()
+    cache = TreeCache(cast(Coordinator, coordinator), "/")
+    cache.get("/a")
+    coordinator.denied = True
+    assert cache.get("/a").data == b"1"
+    assert cache.check(10) == "/a"
+    with pytest.raises(CoordinationError, match="E4007"):
+        cache.get("/a")
