@@ -139,7 +139,7 @@ def test_of_two_writers_at_once_one_wins(server: Running) -> None:
                 thread.start()
             for thread in threads:
                 thread.join()
-            assert sorted(answer.status_code for answer in answers) == [200, 409]
+            assert sorted(answer.status_code for answer in answers) == [200, 412]
             winner, loser = sorted(answers, key=lambda answer: answer.status_code)
             assert loser.json()["error"]["code"] == "E4006"
             task = http.get(f"/tasks/{NAME}").json()
