@@ -23,6 +23,7 @@ _END = "end-of-command-7f3a"
 _LEVELLED = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "ID"),
+    (re.compile(r"<= (?=\d)"), ""),  # a lag that is not measured to the end yet
     (re.compile(r"\d+([.:,]\d+)*"), "N"),
     (re.compile(r"[-─━═]{3,}"), "---"),
     (re.compile(r"[ \t]+"), " "),
