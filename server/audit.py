@@ -69,7 +69,7 @@ class Audit:
         self._rates = threading.Lock()
         self._pending: deque[tuple[AuditEntry, bool]] = deque(maxlen=_MOST_PENDING)
         self.refusals = Refusals()
-        self._strangers = Allowance(200, 10.0)
+        self._strangers = Allowance(100, 10.0)
         self._early = Allowance(20, 10.0)
         self._known = Allowance(200, 1.0)
         self._writer = ThreadPoolExecutor(1, "audit")
