@@ -19,8 +19,8 @@ from monitor.render import Renderer
 from monitor.role_changes import Change
 from monitor.timeline import Timeline, timeline
 from monitor.view import TaskRow, View
-from replicator.codes import CODES
 from replicator.errors import ProcessError
+from replicator.telemetry.hosts import problem
 
 NO_STORE: Final = {"cache-control": "no-store"}
 DEFAULT_SPAN: Final = "15m"
@@ -133,5 +133,5 @@ def _no_task(request: Request) -> ProcessError:
 
 
 def _refused(error: ProcessError, status: int = 422) -> Response:
-    body = {**error.to_dict(), "title": CODES[error.code].title, "status": status}
+    body = {**error.to_dict(), **problem(error, status)}
     return Response(msgspec.json.encode(body), status, media_type="application/problem+json", headers=NO_STORE)

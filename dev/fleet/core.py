@@ -10,13 +10,11 @@ import math
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable
 
 from core.agent import Agent
-from core.channel import AgentEnd, WorkerEnd, pair
 from core.process import validate
-from core.protocol import Drain, Drained, FromWorker, Progress, Status, Streaming, ToWorker, WorkerSpec
+from core.protocol import Drain, Drained, Progress, Status, Streaming, ToWorker, WorkerSpec
+from dev.fleet.local_worker import LocalWorker
 from replicator.coordination.layout import Layout
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import LagFacts
@@ -28,13 +26,12 @@ STATUS_SECONDS = 2.0
 """As often does a real worker report that nothing waits."""
 
 
-class QuietWorker:
+class QuietWorker(LocalWorker):
     """Streams at once from the position of its checkpoint, and drains at once."""
 
     def __init__(self, spec: WorkerSpec) -> None:
+        super().__init__()
         self.pid = os.getpid()
-        ours, far = pair()
-        self._way, self._far = AgentEnd(ours), WorkerEnd(far)
         self._checkpoint = spec.checkpoint or Checkpoint(Position("binlog.000001", 4), epoch=spec.epoch)
         self.say(Progress(1, self._checkpoint, urgent=True))
         self.say(Streaming(str(self._checkpoint.position)))
@@ -43,39 +40,12 @@ class QuietWorker:
     def rest(self) -> None:
         self.say(Status(LagFacts(), flowing=True))
 
-    def say(self, message: FromWorker) -> None:
-        self._far.send(message)
-
-    @property
-    def beat(self) -> float:
-        return time.monotonic()
-
     def extend(self, deadline: float, wall_deadline: float = math.inf) -> None:
         """It emits nothing."""
 
     def send(self, message: ToWorker) -> None:
         if isinstance(message, Drain):
             self.say(Drained(self._checkpoint))
-
-    def receive(self) -> list[FromWorker] | None:
-        return self._way.receive()
-
-    def fileno(self) -> int:
-        return self._way.fileno()
-
-    @property
-    def waits(self) -> bool:
-        return self._way.waits
-
-    def flush(self) -> None:
-        self._way.flush()
-
-    def when_stalled(self, call: Callable[[], None]) -> None:
-        self._way.stalled = call
-
-    def kill(self) -> None:
-        self._way.close()
-        self._far.close()
 
 
 class QuietLauncher:

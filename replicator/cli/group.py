@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from replicator.cli.lazy import SuggestingGroup
+from replicator.cli.listing import show
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.completion import asked
@@ -37,18 +38,13 @@ def command() -> None:
 @with_client
 def get(output: str, no_headers: bool, client: Client) -> None:
     """List the groups: number of Cores and tasks, weight of what is placed, tasks without a place or a standby."""
-    answer = client.groups()
-    items = answer["items"]
-    if render.is_structured(output):
-        click.echo(render.structured(answer, output), nl=False)
-    elif output == "name":
-        click.echo("".join(f"{clean(item['name'])}\n" for item in items), nl=False)
-    elif not items:
-        click.echo("There is no group. Start a Core of one: replicator core --group NAME ...", err=True)
-    elif output == "tsv":
-        click.echo(render.tab_separated(_COLUMNS, [*map(_row, items)], heading=not no_headers), nl=False)
-    else:
-        click.echo(table(_COLUMNS, [*map(_row, items)], heading=not no_headers), nl=False)
+    write = render.tab_separated if output == "tsv" else table
+    show(
+        client.groups(),
+        output,
+        lambda items: write(_COLUMNS, [*map(_row, items)], heading=not no_headers),
+        "There is no group. Start a Core of one: replicator core --group NAME ...",
+    )
 
 
 def _row(item: dict[str, Any]) -> list[str]:

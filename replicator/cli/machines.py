@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
+from replicator.cli.listing import fitted, show
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import output_option, with_client
-from replicator.cli.terminal import clean, fitting, table, width
+from replicator.cli.terminal import clean
 
 _COLUMNS = ("HOST", "REPORT", "RUNNING", "STANDBY", "OTHER", "LOAD", "MEMORY", "CORE", "UP", "VERSION")
 _IMPORTANCE = ("HOST", "RUNNING", "REPORT", "STANDBY", "LOAD", "MEMORY", "OTHER", "CORE", "UP", "VERSION")
@@ -27,26 +28,20 @@ def command(output: str, no_headers: bool, client: Client) -> None:
 
     `-o wide` names the tasks. A machine whose Core has ended or lost ZooKeeper is not in the list.
     """
-    answer = client.machines()
-    items = answer["items"]
-    if render.is_structured(output):
-        click.echo(render.structured(answer, output), nl=False)
-    elif output == "name":
-        click.echo("".join(f"{clean(item['name'])}\n" for item in items), nl=False)
-    elif items:
-        click.echo(text(items, output, heading=not no_headers), nl=False)
-    else:
-        click.echo("No Core is online. Start one: replicator core --zookeeper ...", err=True)
+    show(
+        client.machines(),
+        output,
+        lambda items: text(items, output, heading=not no_headers),
+        "No Core is online. Start one: replicator core --zookeeper ...",
+    )
 
 
 def text(items: list[dict[str, Any]], output: str, *, heading: bool = True) -> str:
-    """In a terminal the least important columns are left out until a row fits; in a pipe nothing is."""
     header = [*_COLUMNS, "TASKS"] if output in ("wide", "tsv") else list(_COLUMNS)
     rows = [[*_row(item), *([_tasks(item)] if output in ("wide", "tsv") else [])] for item in items]
     if output == "tsv":
         return render.tab_separated(header, rows, heading=heading)
-    kept = fitting(header, rows, _IMPORTANCE, width() if output == "table" else None)
-    return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)
+    return fitted(header, rows, _IMPORTANCE, all_columns=output != "table", heading=heading)
 
 
 def _row(item: dict[str, Any]) -> list[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 from core.agent import Agent
-from core.channel import AgentEnd, WorkerEnd, pair
-from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Status, Streaming, ToWorker, WorkerSpec
+from core.protocol import Drain, Drained, Failed, Progress, Saved, Status, Streaming, ToWorker, WorkerSpec
+from dev.fleet.local_worker import LocalWorker
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.errors import ConfigError
@@ -27,15 +25,14 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-class FakeWorker:
+class FakeWorker(LocalWorker):
     """Streams at once, and drains at once."""
 
     def __init__(self, spec: WorkerSpec, deadline: float, number: int) -> None:
+        super().__init__()
         self.spec = spec
         self.pid = 100_000 + number
         self.deadline = deadline
-        ours, far = pair()
-        self._way, self._far = AgentEnd(ours), WorkerEnd(far)
         self.offset = spec.checkpoint.position.offset if spec.checkpoint else 0
         self.numbers = 0
         self.saved = 0
@@ -43,9 +40,6 @@ class FakeWorker:
         self.told: list[ToWorker] = []
         self.say(Streaming(str(self.offset)))
         self.say(Status(LagFacts(), flowing=True))
-
-    def say(self, message: FromWorker) -> None:
-        self._far.send(message)
 
     def checkpoint(self) -> Checkpoint:
         return Checkpoint(Position("binlog.000001", self.offset), epoch=self.spec.epoch, rows=self.offset)
@@ -60,10 +54,6 @@ class FakeWorker:
 
     def die(self) -> None:
         self._far.close()
-
-    @property
-    def beat(self) -> float:
-        return time.monotonic()
 
     # As the agent sees it
 
@@ -82,27 +72,10 @@ class FakeWorker:
             self.drained = True
             self.say(Drained(self.checkpoint() if self.offset else None))
 
-    def receive(self) -> list[FromWorker] | None:
-        return self._way.receive()
-
-    def fileno(self) -> int:
-        return self._way.fileno()
-
-    @property
-    def waits(self) -> bool:
-        return self._way.waits
-
-    def flush(self) -> None:
-        self._way.flush()
-
-    def when_stalled(self, call: Callable[[], None]) -> None:
-        self._way.stalled = call
-
     def kill(self) -> None:
         self.killed = True
         self.deadline = 0.0
-        self._way.close()
-        self._far.close()
+        super().kill()
 
 
 class FakeLauncher:

@@ -9,12 +9,13 @@ from click.shell_completion import CompletionItem
 
 from replicator.cli.ddns.changes import watch_changes
 from replicator.cli.lazy import SuggestingGroup
+from replicator.cli.listing import fitted, show
 from replicator.cli.task import render
 from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.task.client import Client
 from replicator.cli.task.completion import asked
 from replicator.cli.task.options import interval_option, output_option, with_client
-from replicator.cli.terminal import clean, fitting, table, width
+from replicator.cli.terminal import clean
 from replicator.config.ddns import ROLES
 
 HEADER = ("NAME", "ADDRESS", "ROLE", "PROBE", "TASKS", "CHANGED", "BY")
@@ -66,19 +67,14 @@ def set_address(name: str, address: str, role: str | None, version: int | None, 
 @with_client
 def ls(output: str, no_headers: bool, client: Client) -> None:
     """List the addresses, whether their servers answer, and the tasks that use them."""
-    answer = client.addresses()
-    items = answer["items"]
-    if render.is_structured(output):
-        click.echo(render.structured(answer, output), nl=False)
-    elif output == "name":
-        click.echo("".join(f"{clean(item['name'])}\n" for item in items), nl=False)
-    elif items:
-        rows = [_row(item) for item in items]
-        kept = fitting(HEADER, rows, IMPORTANCE, width() if output == "table" else None)
-        shown = table([HEADER[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=not no_headers)
-        click.echo(shown, nl=False)
-    else:
-        click.echo("The address book is empty. Set an address: replicator ddns set APP/DOMAIN HOST:PORT", err=True)
+    show(
+        client.addresses(),
+        output,
+        lambda items: fitted(
+            HEADER, [*map(_row, items)], IMPORTANCE, all_columns=output != "table", heading=not no_headers
+        ),
+        "The address book is empty. Set an address: replicator ddns set APP/DOMAIN HOST:PORT",
+    )
 
 
 @command.command("get")

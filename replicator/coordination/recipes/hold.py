@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from replicator.coordination.leadership.lease import Lease
-from replicator.coordination.ports import Stat
+from replicator.coordination.ports import Connection, Coordinator, Stat
 from replicator.coordination.recipes.claims import Kind
 from replicator.errors import CoordinationError
 from replicator.model import lease_clock
+
+
+def end_with_session(coordinator: Coordinator, held: Callable[[], Iterable[Hold]]) -> None:
+    """A session that has ended takes with it all that it held, whatever is left of the leases. `held`: called in the
+    coordinator's thread."""
+
+    def changed(state: Connection) -> None:
+        if state is Connection.LOST:
+            for hold in held():
+                hold.end()
+
+    coordinator.on_connection(changed)
 
 
 class Hold:

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable
 
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Connection, Coordinator, Stat
+from replicator.coordination.ports import Coordinator, Stat
 from replicator.coordination.recipes.claim_nodes import Claim, ClaimNodes, Owner
 from replicator.coordination.recipes.claims import Kind
-from replicator.coordination.recipes.hold import Hold, lost
+from replicator.coordination.recipes.hold import Hold, end_with_session, lost
 from replicator.coordination.recipes.names import checked
 from replicator.coordination.recipes.waiting import Waiting
 from replicator.errors import CoordinationError, NotConnected
@@ -40,15 +40,11 @@ class Locks:
         self._nodes = ClaimNodes(coordinator, owner, clock)
         self._lock = threading.RLock()
         self._held: dict[str, Hold] = {}
-        coordinator.on_connection(self._on_connection)
+        end_with_session(coordinator, self._holds)
 
-    def _on_connection(self, state: Connection) -> None:
-        """A session that has ended takes all locks with it, whatever is left of their leases."""
-        if state is Connection.LOST:
-            with self._lock:
-                held = list(self._held.values())
-            for hold in held:
-                hold.end()
+    def _holds(self) -> list[Hold]:
+        with self._lock:
+            return list(self._held.values())
 
     def acquire(
         self,

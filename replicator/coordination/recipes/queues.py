@@ -18,10 +18,10 @@ import msgspec
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import ITEM, TAKEN, Layout
 from replicator.coordination.leadership.lease import Lease
-from replicator.coordination.ports import Check, Connection, Coordinator, Create, Delete, Set
+from replicator.coordination.ports import Check, Coordinator, Create, Delete, Set
 from replicator.coordination.recipes import fencing
 from replicator.coordination.recipes.claim_nodes import Owner
-from replicator.coordination.recipes.hold import Hold, lost
+from replicator.coordination.recipes.hold import Hold, end_with_session, lost
 from replicator.coordination.recipes.locks import Locks, confirm
 from replicator.coordination.recipes.names import checked
 from replicator.coordination.recipes.records import ItemRecord
@@ -89,14 +89,11 @@ class Queue:
         self._lock = threading.Lock()
         self._taken: list[Item] = []
         self._doubtful: set[str] = set()
-        coordinator.on_connection(self._on_connection)
+        end_with_session(coordinator, self._holds)
 
-    def _on_connection(self, state: Connection) -> None:
-        if state is Connection.LOST:
-            with self._lock:
-                taken = list(self._taken)
-            for item in taken:
-                item.hold.end()
+    def _holds(self) -> list[Hold]:
+        with self._lock:
+            return [item.hold for item in self._taken]
 
     def put(self, value: str, by: str = "", id_: str = "") -> str:
         """Returns the item's number.

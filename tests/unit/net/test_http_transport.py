@@ -63,8 +63,8 @@ def test_the_name_of_the_url_is_kept(monkeypatch: pytest.MonkeyPatch, web: Web) 
     monkeypatch.setenv(access.ALLOW_OUTGOING, "127.0.0.0/8 ::1")
     resolver(monkeypatch, ["::1", "127.0.0.1"])
     with client() as http:
-        assert http.get(f"http://registry.example.com:{web.port}/").status_code == 200
-    assert web.hosts == [f"registry.example.com:{web.port}"]
+        assert http.get(f"http://schemas.example.com:{web.port}/").status_code == 200
+    assert web.hosts == [f"schemas.example.com:{web.port}"]
 
 
 @pytest.mark.parametrize("target", ["http://169.254.169.254/latest/", "http://[::1]:1/", "http://0xa9fea9fe/"])
@@ -91,12 +91,12 @@ def test_the_list_is_read_for_each_request(monkeypatch: pytest.MonkeyPatch, web:
 def test_the_certificate_has_to_carry_the_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     authority = Authority(tmp_path, "ca")
     served = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    served.load_cert_chain(*authority.leaf("registry.example.com"))
+    served.load_cert_chain(*authority.leaf("schemas.example.com"))
     web = Web(served)
     monkeypatch.setenv(access.ALLOW_OUTGOING, "127.0.0.1")
     resolver(monkeypatch, ["127.0.0.1"])
     with client(ssl.create_default_context(cafile=str(authority.ca))) as http:
-        assert http.get(f"https://registry.example.com:{web.port}/").status_code == 200
+        assert http.get(f"https://schemas.example.com:{web.port}/").status_code == 200
         with pytest.raises(httpx.ConnectError):
             http.get(f"https://other.example.com:{web.port}/")
     web.server.shutdown()
