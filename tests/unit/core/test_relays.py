@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from core import relay
 from core.protocol import RelaySpec, ShareSource, SourceShared, ToWorker, WorkerSpec
 from core.relays import Relays
+from replicator.net import connections
 
 
 class Worker:
@@ -101,3 +109,27 @@ def test_a_process_that_cannot_be_made_is_tried_again() -> None:
     assert not bench.ask("b").told
     bench.refuse = False
     assert bench.ask("b").told == [SourceShared("k", bench.started[0].name)]
+
+
+def test_a_relay_obeys_the_list_of_outgoing_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the Core that starts it knew it then."""
+    seen: list[tuple[str, ...] | None] = []
+
+    def run(*given: Any) -> None:
+        seen.append(connections.cluster_list())
+
+    monkeypatch.setattr(relay, "run_relay", run)
+    monkeypatch.setattr(relay, "parse_task", lambda config: config)
+    monkeypatch.setattr(signal, "signal", lambda *given: None)
+    monkeypatch.setattr(os, "_exit", lambda status: None)
+    try:
+        connections.set_cluster_list(("10.1.0.0/16",))
+        bench = Bench()
+        bench.ask("a")
+        bench.ask("b")
+        connections.set_cluster_list(None)  # the process of the relay knows nothing of it
+        relay.main(bench.started[0], None)
+    finally:
+        connections.set_cluster_list(None)
+    assert bench.started[0].outgoing == ("10.1.0.0/16",)
+    assert seen == [("10.1.0.0/16",)]
