@@ -98,23 +98,22 @@ def command(
     """
     with loading():
         from monitor.history.kept import Kept, own_file
-        from monitor.process import run  # half a second, for which no help has to wait
+        from monitor.process import Settings, run  # half a second, for which no help has to wait
 
     if history is not None and no_history:
         raise click.UsageError("--history and --no-history exclude each other.")
     port_is_known = not listen.where.endswith(":0")
     path = None if no_history else history or (own_file(root, listen.where) if port_is_known else None)
 
-    run(
-        zookeeper,
-        listen,
-        root,
-        interval,
-        max_streams,
-        metric_labels,
-        require_login,
-        session_timeout,
-        pid_file,
-        log_format,
-        Kept(path, history_size * 1_000_000, chosen=history is not None),
+    settings = Settings(
+        zookeeper=zookeeper,
+        listen=listen,
+        root=root,
+        interval=interval,
+        max_streams=max_streams,
+        metric_labels=metric_labels,
+        require_login=require_login,
+        session_timeout=session_timeout,
+        kept=Kept(path, history_size * 1_000_000, chosen=history is not None),
     )
+    run(settings, pid_file, log_format)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from monitor.access import Access
 from monitor.app import create_app
@@ -26,57 +27,39 @@ from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
 
 
-def run(
-    zookeeper: str,
-    listen: Listen,
-    root: str,
-    interval: float,
-    max_streams: int,
-    metric_labels: Sequence[str],
-    require_login: bool | None,
-    session_timeout: float,
-    pid_file: Path | None,
-    log_format: str,
-    kept: Kept,
-) -> None:
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the options of the command say; see there. `kept`: where the figures of the charts are."""
+
+    zookeeper: str
+    listen: Listen
+    root: str
+    interval: float
+    max_streams: int
+    metric_labels: Sequence[str]
+    require_login: bool | None
+    session_timeout: float
+    kept: Kept
+
+
+def run(settings: Settings, pid_file: Path | None, log_format: str) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
+    listen = settings.listen
     parse_listen(listen.where)
-    record = ProcessRecord.of("monitor", zookeeper, root, listen=listen.where)
+    record = ProcessRecord.of("monitor", settings.zookeeper, settings.root, listen=listen.where)
     with held(pid_file, record, log.get_logger("monitor")) as stopping:
-        _run(
-            zookeeper,
-            listen,
-            root,
-            interval,
-            max_streams,
-            metric_labels,
-            require_login,
-            session_timeout,
-            stopping,
-            kept,
-        )
+        _run(settings, stopping)
 
 
-def _run(
-    zookeeper: str,
-    listen: Listen,
-    root: str,
-    interval: float,
-    max_streams: int,
-    metric_labels: Sequence[str],
-    require_login: bool | None,
-    session_timeout: float,
-    stopping: Callable[[], None],
-    kept: Kept,
-) -> None:
+def _run(settings: Settings, stopping: Callable[[], None]) -> None:
+    listen, zookeeper, require_login = settings.listen, settings.zookeeper, settings.require_login
     certificate = ServerCertificate(listen.tls) if listen.tls is not None else None
     loopback = is_loopback(parse_listen(listen.where).host)
     required = not loopback if require_login is None else require_login
     if not required and not loopback:
         log.get_logger("monitor").warning("no login is required on a network address", option="--no-require-login")
-    layout = Layout(root)
-    coordinator = for_process(zookeeper, session_timeout, layout, "monitor")
+    layout = Layout(settings.root)
+    coordinator = for_process(zookeeper, settings.session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     registration = Registration(coordinator, layout, required=required)
     answers = LogAnswers(coordinator, layout, lambda: registration.process, log.recent.text)
@@ -91,14 +74,14 @@ def _run(
         app = create_app(
             coordinator,
             layout,
-            interval=interval,
-            max_streams=max_streams,
+            interval=settings.interval,
+            max_streams=settings.max_streams,
             zookeeper=zookeeper,
             warnings=tuple(coordinator.warnings),
-            metric_labels=metric_labels,
+            metric_labels=settings.metric_labels,
             access=Access(Logins(coordinator, layout), required=required),
             certificate=certificate,
-            history=kept.opened(),
+            history=settings.kept.opened(),
         )
 
         def end() -> None:
