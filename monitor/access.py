@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
+from monitor.navigation import is_page
 from monitor.sessions import Session, Sessions
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.access.users import TOKEN_USER
@@ -127,8 +128,11 @@ def _is_open(path: str) -> bool:
 
 def _is_page(scope: Scope) -> bool:
     """A person with a browser, whom a login page helps."""
-    given = any(name == b"authorization" for name, _ in scope["headers"])
-    return not given and (scope["method"], scope["path"]) in (("GET", "/"), ("HEAD", "/"), ("POST", "/logout"))
+    if any(name == b"authorization" for name, _ in scope["headers"]):
+        return False
+    if scope["method"] in ("GET", "HEAD"):
+        return is_page(scope["path"])
+    return (scope["method"], scope["path"]) == ("POST", "/logout")
 
 
 def _without() -> ProcessError:

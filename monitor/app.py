@@ -24,11 +24,12 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from monitor.access import PRINCIPAL, Access, Guard
+from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
 from monitor.formatting import duration, stamp
@@ -40,8 +41,8 @@ from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
 from monitor.snapshot_poller import SnapshotPoller
-from monitor.task_page import Charts, TaskPage
-from monitor.view import TaskRow, View
+from monitor.task_page import TaskPage
+from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -51,7 +52,6 @@ from replicator.telemetry import hosts
 from replicator.telemetry.server_certificate import ServerCertificate
 
 STATIC = Path(__file__).parent / "static"
-NO_STORE = {"cache-control": "no-store"}
 
 
 class Monitor:
@@ -76,8 +76,16 @@ class Monitor:
         self._feeds = SelectedFeeds(
             feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
         )
+        self._documents = Documents(
+            self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
+        )
         self._task_page = TaskPage(
-            lambda request: self._seen(_selector(request)), self._page, self._renderer, history, poller.changes_of, root
+            lambda request: self._seen(_selector(request)),
+            self._documents,
+            self._renderer,
+            history,
+            poller.changes_of,
+            root,
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -89,18 +97,7 @@ class Monitor:
         return self._feeds.of(_selector(request), request.query_params.get("task", ""))
 
     async def dashboard(self, request: Request) -> Response:
-        return HTMLResponse(self._page(request), headers=NO_STORE)
-
-    def _page(self, request: Request, task: TaskRow | None = None, charts: Charts | None = None) -> str:
-        # The version is read before the page: a fragment sent twice does no harm, one never sent would.
-        feed = self._feeds.of(_selector(request), task.name if task is not None else "")
-        version = feed.version
-        principal: Principal | None = request.scope.get(PRINCIPAL)
-        session = self._access.session(request.scope) if self._access is not None and principal is not None else None
-        user, csrf = (principal.label, session.csrf) if principal is not None and session is not None else ("", "")
-        return self._renderer.page(
-            feed.page, version, self._root, now_ms(), user=user, csrf=csrf, task=task, charts=charts
-        )
+        return self._documents.answer(request, "overview")
 
     async def updates(self, request: Request) -> Response:
         return _json(self._feed(request).since(request.query_params.get("since", "")))

@@ -96,20 +96,8 @@ class Renderer:
         """`known`: False while nothing was read yet, so that nobody can tell."""
         return self._render("no_task", root=root, name=name, known=known)
 
-    def page(
-        self,
-        page: Page,
-        version: str,
-        root: str,
-        now_ms: int,
-        *,
-        user: str = "",
-        csrf: str = "",
-        task: object | None = None,
-        charts: object | None = None,
-    ) -> str:
-        """The whole document. version: of the stream's state, where the browser goes on from; user, csrf: of a session,
-        which can be ended; task, charts: of the page of one task."""
+    def page(self, template: str, page: Page, now_ms: int, **values: object) -> str:
+        """The whole document. `template` extends base.html; `values` are what both need beside the fragments."""
 
         def rows(kind: str) -> Markup:
             """Of rows that were rendered earlier, times are told as of now: there may be no script."""
@@ -117,19 +105,7 @@ class Renderer:
             return Markup(formatting.counted_on(text, now_ms))  # noqa: S704 - rendered with autoescape
 
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
-        return self._render(
-            "page",
-            page=page,
-            rows=rows,
-            fragments=fragments,
-            version=version,
-            root=root,
-            now_ms=now_ms,
-            user=user,
-            csrf=csrf,
-            task=task,
-            charts=charts,
-        )
+        return self._render(template, page=page, rows=rows, fragments=fragments, now_ms=now_ms, **values)
 
     def _render(self, template: str, **values: object) -> str:
         return self._environment.get_template(f"{template}.html").render(values)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from monitor.documents import NO_STORE, Documents
 from monitor.history.history import Chart, History
 from monitor.history.steps import SPANS
 from monitor.history.summary import Summary, summaries
@@ -22,7 +23,6 @@ from monitor.view import TaskRow, View
 from replicator.errors import ProcessError
 from replicator.telemetry.hosts import problem
 
-NO_STORE: Final = {"cache-control": "no-store"}
 DEFAULT_SPAN: Final = "15m"
 
 
@@ -42,14 +42,14 @@ class TaskPage:
     """
     Args:
         seen: what the login of a request may see.
-        page: renders the document for a request, of the task with these charts.
+        renderer: of the page that says that there is no such task.
         changes: of a task, the newest first.
     """
 
     def __init__(
         self,
         seen: Callable[[Request], View],
-        page: Callable[[Request, TaskRow, Charts], str],
+        documents: Documents,
         renderer: Renderer,
         history: History,
         changes: Callable[[str], Sequence[Change]],
@@ -57,7 +57,7 @@ class TaskPage:
     ) -> None:
         self._changes = changes
         self._seen = seen
-        self._page = page
+        self._documents = documents
         self._renderer = renderer
         self._history = history
         self._root = root
@@ -80,7 +80,7 @@ class TaskPage:
             self._history.stored,
             self._history.problem,
         )
-        return HTMLResponse(self._page(request, task, charts), headers=NO_STORE)
+        return self._documents.answer(request, "task_page", task_name=task.name, task=task, charts=charts)
 
     async def points(self, request: Request) -> Response:
         task = self._task(request)

@@ -57,6 +57,7 @@ function morph(old, fresh) {
 
 function placeRows(list, keys, html) {
   const container = document.querySelector(`[data-list="${list}"]`);
+  if (!container) return; // not on this page
   const present = new Map();
   for (const row of container.querySelectorAll(":scope > [data-key]")) present.set(row.dataset.key, row);
   let last = list === "tasks" ? container.tHead : null;
@@ -95,7 +96,8 @@ function apply(update) {
   }
   for (const [list, keys] of Object.entries(update.order)) {
     placeRows(list, keys, update.html);
-    document.getElementById(`no-${list}`).hidden = keys.length > 0 || !readMs;
+    const none = document.getElementById(`no-${list}`);
+    if (none) none.hidden = keys.length > 0 || !readMs;
   }
   for (const element of document.querySelectorAll(".unread")) element.hidden = readMs > 0;
   choose();
@@ -231,7 +233,7 @@ const KEYS = {
   "k": () => move(-1),
   "o": () => document.activeElement.closest("tbody.task")?.querySelector(".open").click(),
   "e": toggleTrouble,
-  "g": () => { if (pageOf !== undefined) location.assign("/"); },
+  "g": () => { if (location.pathname !== "/") location.assign("/"); },
   "?": () => document.getElementById("keys").showModal(),
 };
 

@@ -16,6 +16,7 @@ from dev.servers.authority import Authority
 from monitor import event_stream
 from monitor.access import OPEN_PATHS
 from monitor.app import create_app
+from monitor.navigation import is_page
 from monitor.selected_view import selected
 from monitor.sessions import IDLE_SECONDS, LIFE_SECONDS, Session, Sessions
 from replicator.coordination.access.tokens import Tokens
@@ -74,7 +75,7 @@ def test_nothing_is_shown_without_a_login(site: Site, path: str) -> None:
         answer = site.http.get(path, headers=login)
         assert answer.status_code in (401, 303) and "task_" not in answer.text
         if answer.status_code == 303:
-            assert path == "/" and "authorization" not in login and answer.headers["location"] == "/login"
+            assert is_page(path) and "authorization" not in login and answer.headers["location"] == "/login"
         else:
             assert answer.json()["error"]["code"] == "E5006"
 

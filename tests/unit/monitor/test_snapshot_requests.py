@@ -86,6 +86,7 @@ def test_a_page_tells_the_times_of_old_rows_as_of_now() -> None:
     view = build(SnapshotReader(bus.session(), bus.layout).read(), SnapshotHistory(), "/x")
     began = now_ms()
     renderer.fragments(view, began)
-    page = renderer.page(renderer.fragments(view, began + 600_000), "v", "/x", began + 600_000)
+    values = {"version": "v", "root": "/x", "user": "", "csrf": "", "navigation": (), "current": "/", "task": None}
+    page = renderer.page("overview", renderer.fragments(view, began + 600_000), began + 600_000, **values)
     times = re.findall(r'<time data-ms="(\d+)" title="[^"]*">([^<]*)</time>', page.partition('data-list="machines"')[0])
     assert times and {text for ms, text in times if int(ms) > began - 5000} == {"10 min"}

@@ -1,0 +1,23 @@
+"""The pages of the Monitor that people open by address; every one leads to those of NAVIGATION."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A page that every page leads to."""
+
+    path: str
+    title: str
+
+
+NAVIGATION: Final = (Entry("/", "Tasks"),)
+_FOLDERS: Final = ("/tasks/",)
+
+
+def is_page(path: str) -> bool:
+    """A path that a browser shows, where a login page helps a person without a login."""
+    return any(path == entry.path for entry in NAVIGATION) or path.startswith(_FOLDERS)
