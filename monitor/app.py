@@ -10,7 +10,8 @@
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
-/login, /logout   where logins are required
+/login, /logout   where logins are required, or may be used to act
+/tasks/NAME/actions, /machines/HOST/actions   see `monitor.actions.pages`
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from monitor.access import PRINCIPAL, Access, Guard
+from monitor.actions.catalog import Rights, rights_of
+from monitor.actions.pages import ActionPages
+from monitor.actions.steps import Steps
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
@@ -37,9 +41,11 @@ from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
+from monitor.person import person_of
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
+from monitor.server_api import ServerApi
 from monitor.snapshot_poller import SnapshotPoller
 from monitor.task_page import TaskPage
 from monitor.view import View
@@ -49,6 +55,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.errors import NotConnected
 from replicator.model.principal import Principal
 from replicator.telemetry import hosts
+from replicator.telemetry.login_throttle import LoginThrottle
 from replicator.telemetry.server_certificate import ServerCertificate
 
 STATIC = Path(__file__).parent / "static"
@@ -66,8 +73,10 @@ class Monitor:
         access: Access | None,
         certificate: ServerCertificate | None,
         history: History,
+        api: ServerApi | None,
     ) -> None:
         self._certificate = certificate
+        self._api = api
         self._watcher = poller
         self._access = access
         self._root = root
@@ -77,7 +86,19 @@ class Monitor:
             feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
         )
         self._documents = Documents(
-            self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
+            self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, self._rights, root
+        )
+        throttle = LoginThrottle()
+        self._login_page = LoginPage(access, self._renderer, root, throttle) if access is not None else None
+        self._actions = ActionPages(
+            lambda request: self._seen(_selector(request)),
+            self._rights,
+            access,
+            self._documents,
+            self._renderer,
+            Steps(api) if api is not None else None,
+            throttle,
+            root,
         )
         self._task_page = TaskPage(
             lambda request: self._seen(_selector(request)),
@@ -86,6 +107,15 @@ class Monitor:
             history,
             poller.changes_of,
             root,
+        )
+
+    def _rights(self, request: Request) -> Rights:
+        principal: Principal | None = request.scope.get(PRINCIPAL)
+        return rights_of(
+            self._api.server if self._api is not None else "",
+            principal,
+            in_session=person_of(request, self._access) is not None,
+            offered=self._access is not None and self._access.offered,
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -149,11 +179,12 @@ class Monitor:
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
             *self._task_page.routes(),
+            *self._actions.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
             Route("/healthz/ready", self.ready),
-            *(LoginPage(self._access, self._renderer, self._root).routes() if self._access is not None else ()),
+            *(self._login_page.routes() if self._login_page is not None else ()),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
 
@@ -170,6 +201,7 @@ def create_app(
     access: Access | None = None,
     certificate: ServerCertificate | None = None,
     history: History | None = None,
+    api: ServerApi | None = None,
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -182,6 +214,7 @@ def create_app(
         metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
         access: None: everybody may read everything.
         certificate: of the listener, for the metrics.
+        api: the Server, for people who act; None: the Monitor only shows. Closed with the application.
         history: of the charts; its thread runs as long as the application. None: in memory.
     """
     feed = Feed(max_streams)
@@ -199,8 +232,10 @@ def create_app(
         await asyncio.to_thread(kept.stop)
         if access is not None:
             access.close()
+        if api is not None:
+            api.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, api)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:

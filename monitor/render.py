@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor import formatting
+from monitor.actions.catalog import Rights
 from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
@@ -97,7 +98,8 @@ class Renderer:
         return self._render("no_task", root=root, name=name, known=known)
 
     def page(self, template: str, page: Page, now_ms: int, **values: object) -> str:
-        """The whole document. `template` extends base.html; `values` are what both need beside the fragments."""
+        """The whole document. `template` extends base.html; `values` are what both need beside the fragments. They may
+        have a `heading`, which the title shows, and the `rights` of the login."""
 
         def rows(kind: str) -> Markup:
             """Of rows that were rendered earlier, times are told as of now: there may be no script."""
@@ -105,7 +107,15 @@ class Renderer:
             return Markup(formatting.counted_on(text, now_ms))  # noqa: S704 - rendered with autoescape
 
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
-        return self._render(template, page=page, rows=rows, fragments=fragments, now_ms=now_ms, **values)
+        shared = {
+            "page": page,
+            "rows": rows,
+            "fragments": fragments,
+            "now_ms": now_ms,
+            "heading": "",
+            "rights": Rights(),
+        }
+        return self._render(template, **(shared | values))
 
     def _render(self, template: str, **values: object) -> str:
         return self._environment.get_template(f"{template}.html").render(values)

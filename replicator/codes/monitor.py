@@ -24,5 +24,10 @@ CODES: Final[dict[str, Entry]] = table(
             "The Monitor has charts of certain spans of time.",
             "Use one of the spans that are named.",
         ),
+        "E5133": (
+            "form not complete",
+            "A form that was sent to the Monitor does not have what the action needs.",
+            "Load the page again, and fill in the form.",
+        ),
     },
 )

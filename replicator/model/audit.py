@@ -26,6 +26,7 @@ class AuditEntry(msgspec.Struct, kw_only=True):
         outcome: "done"; "failed", nothing was changed; "refused", by missing rights; "replayed", nothing was done
             again; "unknown", whether it was done.
         changes: of the configuration or the login.
+        request: the Idempotency-Key of the request, "" without one.
         suppressed: number of requests before this one that failed or were refused and have no entry.
     """
 
@@ -45,3 +46,4 @@ class AuditEntry(msgspec.Struct, kw_only=True):
     code: str = ""
     changes: list[Difference] = []
     suppressed: int = 0
+    request: str = ""
