@@ -1,4 +1,4 @@
-"""Pages on which people act: what an action would do, the form that confirms it, and what became of it.
+"""Pages on which people act: what an action would do, the form that confirms it, and its result.
 
 /tasks/NAME/actions              the actions, and the commands that do the same
 /tasks/NAME/actions/ACTION       GET: the choice, the dry run and the form; POST: the action

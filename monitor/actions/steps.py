@@ -27,8 +27,8 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What an action would do. error: why it would be refused; {} if it would not. arguments: with what the Server has
-    chosen, such as the standby."""
+    """`lines`: what an action would do. error: why it would be refused; {} if it would not. arguments: with what the Server
+    has chosen, such as the standby."""
 
     arguments: dict[str, str] = {}
     lines: list[preview.Line] = []
@@ -85,7 +85,8 @@ class Steps:
         pinned = dict(arguments)
         if action.choice == "to" and answer.content.get("to"):
             pinned["to"] = str(answer.content["to"])
-        return Checked(pinned, preview.of_task(action, subject.fields, answer.content))
+        lines = preview.of_task(action, subject.fields, answer.content)
+        return Checked(pinned, lines, _refused(action, name, subject.fields))
 
     async def act(
         self,
@@ -141,6 +142,20 @@ class Steps:
             version=version,
             key=key,
         )
+
+
+def _refused(action: Action, name: str, task: Mapping[str, Any]) -> dict[str, str]:
+    """A dry run shows what a position would mean also while the task runs, which is when it can't be set."""
+    state = str(task.get("state", ""))
+    if action.choice != "position" or state in plan.STILL:
+        return {}
+    return ProcessError(
+        "E5007",
+        f"the position of '{name}' can't be set while it runs",
+        found=state,
+        wanted="paused, failed, or without a Core",
+        fix="Pause the task first.",
+    ).to_dict()
 
 
 def _stale(name: str, found: str, wanted: str) -> Answer:

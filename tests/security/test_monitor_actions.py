@@ -423,7 +423,7 @@ def test_on_loopback_people_may_log_in_to_act() -> None:
         page = site.http.get(f"/tasks/{RED}")
         assert page.status_code == 200 and ">Log in</a>" in page.text and "data-action" not in page.text
         page = site.http.get(f"/tasks/{RED}/actions/pause")
-        assert page.status_code == 403 and "Nobody is logged in." in text(page)
+        assert page.status_code == 403 and "You are not logged in." in text(page)
         assert site.send("pause", {"confirm": RED, "key": "k", "csrf": ""}).status_code == 403
         nothing_happened(site)
         assert site.http.get("/login").status_code == 200

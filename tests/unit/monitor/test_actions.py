@@ -57,8 +57,10 @@ def test_what_the_server_would_refuse_is_said_before(site: Acting) -> None:
     page = site.http.get(f"/tasks/{RED}/actions/retry")
     assert "E5007" in page.text and "has not failed" in text(page) and 'name="confirm"' not in page.text
     page = site.http.get(f"/tasks/{RED}/actions/position", params={"target": "latest"})
-    assert stage(page) == "confirm", "the preview is shown while the task runs, too"
-    answer = site.send("position", site.form("position", target="latest"))
+    assert stage(page) == "choose" and "can't be set while it runs" in text(page) and 'name="confirm"' not in page.text
+    assert "From binlog.000042:4242" in text(page), "the preview is shown all the same"
+    made = site.form("pause") | {"target": "latest"}
+    answer = site.send("position", made)
     assert answer.status_code == 409 and "can't be set while it runs" in text(answer)
     assert "Nothing was changed." in text(answer)
     assert site.audit(operation="retryTask") == [], "a dry run that is refused is no entry"
