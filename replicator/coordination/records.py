@@ -13,6 +13,7 @@ import msgspec
 
 from replicator.coordination.ports import Identity
 from replicator.errors import CoordinationError
+from replicator.model.activity import Activity
 from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.principal import Role
@@ -242,7 +243,8 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
 
 class LiveFigures(DeliveryFigures, kw_only=True):
     """Figures that only the Core knows that runs the task. since_ms: when its present state began. lease_left_s:
-    seconds. `certificate_ms`, `certificate`: see `ExpiryReport` (assembly/expiry_checks.py)."""
+    seconds. `certificate_ms`, `certificate`: see `ExpiryReport` (assembly/expiry_checks.py). `activity`: of the worker;
+    None: there is no worker, or the record had no room for it."""
 
     since_ms: int = 0
     bytes_per_s: float = 0.0
@@ -250,6 +252,7 @@ class LiveFigures(DeliveryFigures, kw_only=True):
     certificate_ms: int = 0
     certificate: str = ""
     config_version: int = -1
+    activity: Activity | None = None
 
 
 class AddressFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
