@@ -6,6 +6,7 @@ state machine with simulated ones. All calls come from one thread.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import msgspec
 
 from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.layout import Layout
-from replicator.coordination.leadership.actions import Action, Hold
+from replicator.coordination.leadership.actions import Action, Hold, WatchPredecessor, Win
 from replicator.coordination.leadership.contender import Identity, Leading, Workers
 from replicator.coordination.leadership.decision import decide
 from replicator.coordination.leadership.election import Election
@@ -30,7 +31,7 @@ from replicator.coordination.leadership.view import Problem, TaskView, Tried, Va
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord
 from replicator.coordination.watches import Watches
-from replicator.errors import CoordinationError, NotConnected, VersionConflict
+from replicator.errors import CoordinationError, NodeMissing, NotConnected, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 
 MAX_STEPS = 20
@@ -125,11 +126,15 @@ class Participant:
 
     def _decided(self) -> list[Action]:
         """A view from the cache decides only that there is nothing to do: a watch that is late must not let a task be
-        handed over in a maintenance, or a worker start that was paused."""
+        handed over in a maintenance, or a worker start that was paused. To be first in line writes nothing: what
+        follows from it is decided on the same view."""
         failing = self.leads and due(self.facts, self._looked_around, self.clock())
-        actions = decide(self.facts, self._read(failing, exact=not self._caches), self.clock())
-        if self._caches and not all(isinstance(action, Hold) for action in actions):
-            actions = decide(self.facts, self._read(failing, exact=True), self.clock())
+        actions = decide(self.facts, view := self._read(failing, exact=not self._caches), self.clock())
+        if self._caches and not all(isinstance(action, Hold | WatchPredecessor) for action in actions):
+            actions = decide(self.facts, view := self._read(failing, exact=True), self.clock())
+        if actions == [Win()]:
+            self._perform(actions)
+            actions = decide(self.facts, view, self.clock())
         return actions
 
     def _rests(self, action: Action) -> bool:
@@ -173,9 +178,16 @@ class Participant:
         return view
 
     def watch_node(self, path: str) -> bool:
-        """Watches for a node's end. False when it is gone already."""
-        with self._watches.on("data", path) as watcher:
-            return watcher is None or self.coordinator.exists(path, watcher) is not None
+        """Watches for the end of an ephemeral node. False when it is gone already.
+
+        It has no children, so this watch fires at nothing else: one of its data would wake us, and whoever stands
+        behind us, each time that we describe our state in it.
+        """
+        with contextlib.suppress(NodeMissing), self._watches.on("children", path) as watcher:
+            if watcher is not None:
+                self.coordinator.children(path, watcher)
+            return True
+        return False
 
     def _describe(self) -> None:
         """Our state, for people, in our own node."""
