@@ -445,7 +445,8 @@ def load(kind: type[R], data: bytes, path: str = "") -> R:
                 found=f"version {version}",
                 wanted=f"at most {VERSION}",
             )
-        return _decoder(kind).decode(data)
+        decoder: msgspec.json.Decoder[R] = _decoder(kind)
+        return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         shown = data[:80].decode("utf-8", "replace")
         raise CoordinationError(
