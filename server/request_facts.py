@@ -29,6 +29,7 @@ class Facts(msgspec.Struct, kw_only=True):
         replayed: the answer is that of an earlier request with the same idempotency key.
         request: its idempotency key, once it is known to be one.
         dry_run: nothing is changed.
+        repeated: it confirms what an earlier request did, which has the entry.
     """
 
     principal: Principal | None = None
@@ -43,6 +44,7 @@ class Facts(msgspec.Struct, kw_only=True):
     replayed: bool = False
     request: str = ""
     dry_run: bool = False
+    repeated: bool = False
 
     @property
     def known(self) -> Principal:

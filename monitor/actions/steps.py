@@ -27,8 +27,8 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """`lines`: what an action would do. error: why it would be refused; {} if it would not. arguments: with what the Server
-    has chosen, such as the standby."""
+    """`lines`: what an action would do. error: why it would be refused; {} if it would not. arguments: with what the
+    Server has chosen, such as the standby."""
 
     arguments: dict[str, str] = {}
     lines: list[preview.Line] = []

@@ -6,10 +6,9 @@ box.className = "act";
 box.setAttribute("aria-labelledby", "h-action");
 document.body.append(box);
 
+// A row of the overview, or the head of the page of a task.
 function address(task, action) {
-  const link = task ? task.querySelector("a.to") : null;
-  const page = link ? link.getAttribute("href") : null;
-  return page ? `${page}/actions/${action}` : "";
+  return `/tasks/${encodeURIComponent(task.dataset.task)}/actions/${action}`;
 }
 
 // The section of a page. One without it, such as the login page, is opened as a page.
@@ -62,8 +61,7 @@ document.addEventListener("click", (event) => {
 });
 
 function focused() {
-  const rows = document.querySelectorAll("tbody.task");
-  return document.activeElement.closest("tbody.task") || (rows.length === 1 ? rows[0] : null);
+  return document.activeElement.closest(".task[data-task]") || document.querySelector(".task-head .task[data-task]");
 }
 
 document.addEventListener("keydown", (event) => {
@@ -71,8 +69,6 @@ document.addEventListener("keydown", (event) => {
   const task = event.key === "p" || event.key === "s" ? focused() : null;
   if (!task) return;
   const paused = ["PAUSED", "PAUSING"].includes(task.dataset.state);
-  const url = address(task, event.key === "s" ? "switchover" : paused ? "resume" : "pause");
-  if (!url) return;
   event.preventDefault();
-  show(url, {});
+  show(address(task, event.key === "s" ? "switchover" : paused ? "resume" : "pause"), {});
 });

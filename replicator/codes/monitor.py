@@ -29,5 +29,10 @@ CODES: Final[dict[str, Entry]] = table(
             "A form that was sent to the Monitor does not have what the action needs.",
             "Load the page again, and fill in the form.",
         ),
+        "E5145": (
+            "unknown window of time",
+            "The address of a timeline has times that are not understood, or that are not in order.",
+            "Give `from` and `to` as 2026-11-26T19:00:00Z or in ms since the epoch, or `span`.",
+        ),
     },
 )
