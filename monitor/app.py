@@ -9,6 +9,7 @@
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
 /login, /logout   where logins are required, or may be used to act
+/audit            who did what; see `monitor.audit_page`
 /tasks/NAME/actions, /machines/HOST/actions   see `monitor.actions.pages`
 """
 
@@ -31,6 +32,7 @@ from monitor.access import PRINCIPAL, Access, Guard
 from monitor.actions.catalog import Rights, rights_of
 from monitor.actions.pages import ActionPages
 from monitor.actions.steps import Steps
+from monitor.audit_page import AuditPage
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
@@ -101,6 +103,7 @@ class Monitor:
             throttle,
             root,
         )
+        self._audit = AuditPage(self._rights, access, self._documents, api)
         self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
             self._documents,
@@ -181,6 +184,7 @@ class Monitor:
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
             *self._actions.routes(),
+            *self._audit.routes(),
             *self.task_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),

@@ -26,6 +26,7 @@ class AuditEntry(msgspec.Struct, kw_only=True):
         outcome: "done"; "failed", nothing was changed; "refused", by missing rights; "replayed", nothing was done
             again; "unknown", whether it was done.
         changes: of the configuration or the login.
+        number: increases from entry to entry, with gaps; 0 where it has none, as in the file of a Server.
         request: the Idempotency-Key of the request, "" without one.
         suppressed: number of requests before this one that failed or were refused and have no entry.
     """
@@ -47,3 +48,4 @@ class AuditEntry(msgspec.Struct, kw_only=True):
     changes: list[Difference] = []
     suppressed: int = 0
     request: str = ""
+    number: int = 0

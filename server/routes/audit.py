@@ -24,6 +24,7 @@ def read_audit(
     outcome: Annotated[str, Query(description="only entries with this outcome", max_length=20)] = "",
     since_ms: Annotated[int, Query(description="only entries since this time", ge=0, lt=1 << 62)] = 0,
     until_ms: Annotated[int, Query(description="only entries up to this time; 0: all", ge=0, lt=1 << 62)] = 0,
+    before: Annotated[int, Query(description="only entries with a smaller number; 0: all", ge=0, lt=1 << 31)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST, description="number of entries, the newest ones")] = 200,
 ) -> Response:
     """Returns entries of the audit: requests that changed something, failed or were refused, oldest first. Entries of
@@ -35,4 +36,4 @@ def read_audit(
         in_time = not until_ms or entry.time_ms <= until_ms
         return in_time and all(wanted in ("", found) for wanted, found in asked)
 
-    return reply(access_responses.Audit(items=audit.read(limit, wanted, since_ms)))
+    return reply(access_responses.Audit(items=audit.read(limit, wanted, since_ms, before)))
