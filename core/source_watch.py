@@ -29,16 +29,16 @@ def watch_source(
         if not refused():
             retention.round()
             if status.shall_ask():
-                ask(source, status)
+                ask(source, status, store)
         wait(_SECONDS)
 
 
-def ask(source: Source, status: PipelineStatus) -> None:
-    asked_ms = status.asking()
+def ask(source: Source, status: PipelineStatus, store: Progressing) -> None:
+    asked_ms, delivered = status.asking(), store.load()
     try:
-        end = source.observe()
+        end = source.observe(delivered.position if delivered is not None else None)
     except ReplicatorError:
         status.asked(None, asked_ms)
         return
     status.clock(end.skew_ms)
-    status.asked(end.position, asked_ms)
+    status.asked(end.position, asked_ms, end.behind)
