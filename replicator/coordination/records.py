@@ -7,6 +7,7 @@ minor version may add some.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeVar
 
 import msgspec
@@ -439,10 +440,24 @@ def dump(record: Record) -> bytes:
     return msgspec.json.encode(record)
 
 
+class _Versioned(msgspec.Struct):
+    """Of any record: everything else in it is skipped."""
+
+    v: Any = None
+
+
+_VERSIONED = msgspec.json.Decoder(_Versioned)
+
+
+@functools.cache
+def _decoder(kind: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(kind)
+
+
 def load(kind: type[R], data: bytes, path: str = "") -> R:
     """Raises CoordinationError E4009 or E4010, naming `path`."""
     try:
-        version = msgspec.json.decode(data, type=dict[str, Any]).get("v") if data else None
+        version = _VERSIONED.decode(data).v if data else None
         if isinstance(version, int) and version > VERSION:
             raise CoordinationError(
                 "E4010",
@@ -450,7 +465,8 @@ def load(kind: type[R], data: bytes, path: str = "") -> R:
                 found=f"version {version}",
                 wanted=f"at most {VERSION}",
             )
-        return msgspec.json.decode(data, type=kind)
+        decoder: msgspec.json.Decoder[R] = _decoder(kind)
+        return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         shown = data[:80].decode("utf-8", "replace")
         raise CoordinationError(
