@@ -5,13 +5,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from core.retention import Progressing, RetentionWatch
 from replicator.errors import ReplicatorError
+from replicator.model.position import Position
+from replicator.model.source_end import SourceEnd
 from replicator.pipeline.ports import Source
 from replicator.pipeline.status import PipelineStatus
 
 _SECONDS = 0.5
+
+
+class Observable(Protocol):
+    """`observe` of `ports.Source`."""
+
+    def observe(self, delivered: Position | None = None) -> SourceEnd: ...
 
 
 def watch_source(
@@ -33,7 +42,7 @@ def watch_source(
         wait(_SECONDS)
 
 
-def ask(source: Source, status: PipelineStatus, store: Progressing) -> None:
+def ask(source: Observable, status: PipelineStatus, store: Progressing) -> None:
     asked_ms, delivered = status.asking(), store.load()
     try:
         end = source.observe(delivered.position if delivered is not None else None)

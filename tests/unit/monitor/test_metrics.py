@@ -165,11 +165,29 @@ def test_every_metric_is_documented_and_every_alert_is_about_one() -> None:
     text = exposition(Eye(night()).look(), streams=0, labels=("env",)).decode()
     exported = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
     assert documented((root / "docs/metrics.md").read_text()) == exported
-    rules = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"][0]["rules"]
+    groups = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
     assert len({rule["alert"] for rule in rules}) == len(rules)
     for rule in rules:
-        assert documented(rule["expr"]) and documented(rule["expr"]) <= exported, rule["alert"]
-        assert rule["labels"]["severity"] in ("warning", "critical") and rule["annotations"]["summary"]
+        found = {name.removesuffix("_bucket") for name in documented(rule["expr"])}
+        assert found and found <= exported, rule["alert"]
+        assert rule["labels"]["severity"] in ("info", "warning", "critical")
+        notes = rule["annotations"]
+        assert notes["runbook"] == f"docs/runbooks.md#{rule['alert'].lower()}"
+        assert notes["summary"] and notes["description"].endswith(".")
+        for text in (notes["summary"], notes["description"]):
+            assert documented(text) <= exported, rule["alert"]
+
+
+def test_what_an_alert_refers_to_exists() -> None:
+    root = Path(__file__).parents[3]
+    groups = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"]
+    for rule in (rule for group in groups for rule in group["rules"]):
+        for link in (rule["annotations"]["runbook"], rule["annotations"]["see"]):
+            page, _, anchor = link.partition("#")
+            headings = re.findall(r"^#+ (.*)", (root / page).read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert not anchor or anchor in anchors, (rule["alert"], link)
 
 
 def test_take_overs_are_counted_from_nothing_on() -> None:
