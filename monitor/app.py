@@ -48,6 +48,7 @@ from replicator.errors import NotConnected
 from replicator.model.principal import Principal
 from replicator.telemetry import hosts
 from replicator.telemetry.server_certificate import ServerCertificate
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 STATIC = Path(__file__).parent / "static"
 
@@ -109,7 +110,13 @@ class Monitor:
 
     async def metrics(self, request: Request) -> Response:
         view, streams = self._seen(_selector(request)), self._feeds.of("").streams
-        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate)
+        text = exposition(
+            view,
+            streams=streams,
+            labels=self._metric_labels,
+            listener=self._certificate,
+            requests=REQUESTS.histogram(),
+        )
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
