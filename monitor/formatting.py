@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
@@ -63,6 +63,15 @@ def stamp(ms: int) -> str:
         return "unknown time"
 
 
+def clock(ms: int, now_ms: int) -> str:
+    """`14:02:12 UTC`, of another day `25 Nov 14:02 UTC`."""
+    try:
+        then, now = datetime.fromtimestamp(ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return "unknown time"
+    return then.strftime("%H:%M:%S UTC" if then.date() == now.date() else "%-d %b %H:%M UTC")
+
+
 def ago(ms: int, now_ms: int) -> Markup:
     """A <time> that the script keeps counting; its title is the full time with its zone."""
     if not ms:
@@ -96,6 +105,11 @@ def address(text: str) -> Markup:
 def task_page(task: str) -> str:
     """The address of its page."""
     return f"/tasks/{quote(task, safe='')}"
+
+
+def search(query: str) -> str:
+    """The address of the tasks that the filter's `query` shows."""
+    return f"/?{urlencode({'q': query})}" if query else "/"
 
 
 def spark(points: Sequence[float]) -> Markup:

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor import formatting
+from monitor.problems.joined import problems
 from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
@@ -51,19 +52,22 @@ class Renderer:
             spark=formatting.spark,
             address=formatting.address,
             task_page=formatting.task_page,
+            search=formatting.search,
         )
-        self._environment.globals["ago"] = formatting.ago
+        self._environment.globals.update(ago=formatting.ago, clock=formatting.clock)
 
     def fragments(self, view: View, now_ms: int) -> Page:
         """Every fragment of the page. Times in them are told as of `now_ms`."""
         html = {name: self._render(name, view=view, now=now_ms) for name in TEMPLATES}
-        order: dict[str, list[str]] = {"tasks": [], "machines": [], "changes": []}
+        order: dict[str, list[str]] = {"problems": [], "tasks": [], "machines": [], "changes": []}
 
         def add(kind: str, name: str, template: str, **values: object) -> None:
             key = f"{kind}:{name}"
             order[kind].append(key)
             html[key] = self._render(template, key=key, now=now_ms, **values)
 
+        for problem in problems(view):
+            add("problems", problem.key, "problem", problem=problem)
         for task in view.tasks:
             key = f"tasks:{task.name}"
             order["tasks"].append(key)

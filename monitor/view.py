@@ -23,7 +23,7 @@ Error = dict[str, str]
 
 class MemberView(msgspec.Struct, frozen=True):
     """A Core in the election of a task, in the order of the queue. state: as that Core reports it, else "";
-    unreached: which of "source" and "sink" it does not reach."""
+    reached, unreached: which of "source", "sink" and "registry" it reaches, or not; those in neither are not known."""
 
     host: str
     pid: int
@@ -31,6 +31,7 @@ class MemberView(msgspec.Struct, frozen=True):
     sequence: int
     since_ms: int
     unreached: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
 
 
 class TaskRow(LiveFigures, kw_only=True):
@@ -61,6 +62,10 @@ class TaskRow(LiveFigures, kw_only=True):
         running: how many Cores report RUNNING; more than one is an alarm.
         host: of the first Core in the queue, which runs the task, or is about to, or on which it is paused or FAILED.
         source, destination: each in one line, the most important part first (`config.endpoints`).
+        registry: of schemas, "" without one.
+        version: of the Core on `host`, "" if it is not known.
+        without_since_ms: last report of a RUNNING Core while there is none, 0: this Monitor has seen none.
+        takeover_ms, takeover: the last fail-over, switchover or hand-over that its history has; 0 and "" without one.
         leads: whether that Core runs it or is about to.
     """
 
@@ -77,6 +82,11 @@ class TaskRow(LiveFigures, kw_only=True):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     source: str = ""
     destination: str = ""
+    registry: str = ""
+    version: str = ""
+    without_since_ms: int = 0
+    takeover_ms: int = 0
+    takeover: str = ""
     host: str = ""
     leads: bool = False
     pid: int = 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from monitor.role_changes import changes, latest
+import msgspec
+
+from monitor.role_changes import Change, changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
+from monitor.takeovers import COUNTED
 from monitor.task_state import OFF, Condition, condition, is_unplaced, wanted_standbys
 from monitor.view import AddressView, MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.config import endpoints
@@ -30,8 +33,16 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
     """Adds the snapshot to `history` and returns the page."""
     told = {task.name: changes(task.name, task.history) for task in snapshot.tasks}
     history.absorb(snapshot, told, {task.name: task.overview.rows_per_s or 0.0 for task in snapshot.tasks})
+    versions = {machine.name: machine.record.version for machine in snapshot.machines if machine.record is not None}
     tasks = [
-        _task(task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), history.spark(task.name))
+        _with_past(
+            _task(
+                task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), history.spark(task.name)
+            ),
+            told[task.name],
+            history,
+            versions,
+        )
         for task in snapshot.tasks
     ]
     machines = [_machine(seen, history) for seen in history.machines.values()]
@@ -88,13 +99,20 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         labels=task.labels,
         source=endpoints.source(task.config),
         destination=endpoints.destination(task.config),
+        registry=endpoints.registry(task.config),
         host=task.host,
         leads=leads,
         pid=first.pid if first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
         members=tuple(
             MemberView(
-                member.host, member.pid, member.state.upper(), member.sequence, member.since_ms, _unreached(member)
+                member.host,
+                member.pid,
+                member.state.upper(),
+                member.sequence,
+                member.since_ms,
+                _reached(member, wanted=False),
+                _reached(member, wanted=True),
             )
             for member in task.instances
         ),
@@ -140,14 +158,26 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
     )
 
 
+def _with_past(task: TaskRow, told: Iterable[Change], history: SnapshotHistory, versions: Mapping[str, str]) -> TaskRow:
+    """What neither its znodes nor its figures have. `told`: oldest first; `versions`: of Cores, by host."""
+    last = next((change for change in reversed(list(told)) if change.kind in COUNTED), None)
+    return msgspec.structs.replace(
+        task,
+        version=versions.get(task.host, ""),
+        without_since_ms=history.takeovers.last_report(task.name) if task.state in WITHOUT else 0,
+        takeover_ms=last.time_ms if last is not None else 0,
+        takeover=last.kind if last is not None else "",
+    )
+
+
 def _snapshot(checkpoint: Checkpoint | None, *, paused: bool) -> SnapshotReport | None:
     progress = checkpoint.position.snapshot if checkpoint else None
     return report(progress, checkpoint.time_ms, paused=paused) if checkpoint and progress else None
 
 
-def _unreached(member: InstanceOverview) -> tuple[str, ...]:
+def _reached(member: InstanceOverview, *, wanted: bool) -> tuple[str, ...]:
     reach = member.figures.reach if member.figures else {}
-    return tuple(side for side, reached in sorted(reach.items(), reverse=True) if not reached)
+    return tuple(side for side, reached in sorted(reach.items(), reverse=True) if reached == wanted)
 
 
 def _standbys(task: TaskOverview) -> tuple[str, ...]:
