@@ -41,7 +41,8 @@ class TaskRow(LiveFigures, kw_only=True):
         state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
             what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
-        notes: short texts that say why `trouble` is not 0, worst first.
+        notes: short texts that say why `trouble` is not 0, worst first; lasting: without those about lag, retries and
+            missing reports, which change each second.
         lag_s: None: unknown, or no Core is RUNNING.
         figures_age_s, figures_old: see `TaskState`.
         dead_letters: of the rows' records, those that were too large for the sink.
@@ -74,6 +75,7 @@ class TaskRow(LiveFigures, kw_only=True):
     tone: Tone
     trouble: int
     notes: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
     desired: str = "running"
     desired_by: str = ""
     desired_ms: int = 0

@@ -91,6 +91,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         tone=told.tone,
         trouble=told.trouble,
         notes=told.notes,
+        lasting=told.lasting,
         desired=task.desired,
         desired_by=task.desired_by,
         desired_ms=task.desired_ms,
