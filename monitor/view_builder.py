@@ -90,6 +90,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         state=told.state,
         tone=told.tone,
         trouble=told.trouble,
+        uid=task.uid,
         notes=told.notes,
         lasting=told.lasting,
         desired=task.desired,
@@ -105,18 +106,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         leads=leads,
         pid=first.pid if first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
-        members=tuple(
-            MemberView(
-                member.host,
-                member.pid,
-                member.state.upper(),
-                member.sequence,
-                member.since_ms,
-                _reached(member, wanted=False),
-                _reached(member, wanted=True),
-            )
-            for member in task.instances
-        ),
+        members=tuple(map(_member, task.instances)),
         maintenance=task.maintenance,
         group=task.group,
         unplaced=is_unplaced(task),
@@ -176,9 +166,19 @@ def _snapshot(checkpoint: Checkpoint | None, *, paused: bool) -> SnapshotReport 
     return report(progress, checkpoint.time_ms, paused=paused) if checkpoint and progress else None
 
 
-def _reached(member: InstanceOverview, *, wanted: bool) -> tuple[str, ...]:
-    reach = member.figures.reach if member.figures else {}
-    return tuple(side for side, reached in sorted(reach.items(), reverse=True) if reached == wanted)
+def _member(member: InstanceOverview) -> MemberView:
+    reach = dict(sorted(member.figures.reach.items(), reverse=True)) if member.figures else {}
+    return MemberView(
+        member.host,
+        member.pid,
+        member.state.upper(),
+        member.sequence,
+        member.since_ms,
+        tuple(side for side, reached in reach.items() if not reached),
+        reach,
+        member.machine,
+        member.guid,
+    )
 
 
 def _standbys(task: TaskOverview) -> tuple[str, ...]:

@@ -1,27 +1,30 @@
-// Copies commands. The clipboard is only there over HTTPS and on this machine; elsewhere the text is selected, too.
+// Copies commands. Without it, without a secure context, or without permission, the text can be selected.
+"use strict";
 
-const SHOWN_MS = 1500;
+document.documentElement.classList.add("can-copy");
 
-async function copy(button) {
-  const text = button.dataset.copy;
+async function copied(code) {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(code.textContent); // undefined over plain HTTP on the network
+    return true;
   } catch {
     const range = document.createRange();
-    range.selectNodeContents(button.previousElementSibling);
-    getSelection().removeAllRanges();
-    getSelection().addRange(range);
-    document.execCommand("copy");
+    range.selectNodeContents(code);
+    const selection = getSelection();
+    selection.removeAllRanges();
+    selection.addRange(range);
+    try {
+      return document.execCommand("copy");
+    } catch {
+      return false;
+    }
   }
-  button.setAttribute("data-done", "");
-  button.title = "Copied";
-  setTimeout(() => {
-    button.removeAttribute("data-done");
-    button.title = "Copy";
-  }, SHOWN_MS);
 }
 
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (button) copy(button);
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  const done = await copied(button.parentElement.querySelector("code"));
+  button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
 });
