@@ -116,9 +116,10 @@ def task_page(task: str) -> str:
     return f"/tasks/{quote(task, safe='')}"
 
 
-def search(query: str) -> str:
-    """The address of the tasks that the filter's `query` shows."""
-    return f"/?{urlencode({'q': query})}" if query else "/"
+def search(query: str, sort: str = "") -> str:
+    """The address of the tasks that the filter's `query` shows, in the order of `sort`."""
+    asked = {name: value for name, value in (("q", query), ("sort", sort)) if value}
+    return f"/?{urlencode(asked)}" if asked else "/"
 
 
 def spark(points: Sequence[float]) -> Markup:
@@ -126,9 +127,9 @@ def spark(points: Sequence[float]) -> Markup:
     path = spark_path(points)
     if not path:
         return Markup("")
-    return Markup(
-        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}"><path d="{}"/></svg>'
-    ).format(SPARK_WIDTH, SPARK_HEIGHT, f"rows/s of the last 15 min, at most {count(max(points))}", path)
+    return Markup('<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}"><path d="{}"/></svg>').format(
+        SPARK_WIDTH, SPARK_HEIGHT, f"rows/s of the last 15 min, at most {count(max(points))}", path
+    )
 
 
 def spark_path(points: Sequence[float]) -> str:

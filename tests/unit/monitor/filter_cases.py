@@ -54,8 +54,10 @@ ORDERS_TRIED: Final = (
 
 def random_queries(number: int, seed: int = 23) -> list[str]:
     """Of pieces of the language, joined at random."""
-    pieces = ["state", "lag", "label", "host", "is", ":", ">", "<", ">=", "=", "!", "!=", ",", " ", '"', "30", "1.5",
-              "m", "h", "env", "prod", "running", "failed", "a", "kafka-1", "e3", "problem", "no", "-", "."]  # fmt: skip
+    pieces = (
+        "state", "lag", "label", "host", "is", ":", ">", "<", ">=", "=", "!", "!=", ",", " ", '"', "30", "1.5", "m",
+        "h", "env", "prod", "running", "failed", "a", "kafka-1", "e3", "problem", "no", "-", ".",
+    )  # fmt: skip
     choice = random.Random(seed)
     return ["".join(choice.choices(pieces, k=choice.randint(1, 9))) for _ in range(number)]
 
