@@ -69,6 +69,6 @@ class Documents:
             rights=self._rights(request),
             navigation=NAVIGATION,
             current=request.url.path,
-            **{"task": None, **values},
+            **{"task": None, "table": None, **values},
         )
         return HTMLResponse(text, status, headers=NO_STORE)

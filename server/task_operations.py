@@ -285,10 +285,19 @@ class TaskOperations:
 
     def _desire(self, name: str, desired: str, by: str, reason: str, dry_run: bool) -> None:
         self._not_deleting(name)
-        if self._desired(name) != desired and not dry_run:
+        if not dry_run and (self._desired(name) != desired or self._in_cutover(name)):
             self._status.set(name, desired, by, reason)
             # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
             self._note(name, "pause" if desired == "paused" else "resume", by, reason)
+
+    def _in_cutover(self, name: str) -> bool:
+        """Then an operator's order ends that."""
+        try:
+            return bool(self._status.read(name).cutover)
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return False
 
     def retry(
         self, name: str, by: str, take_over: bool = False, reason: str = "", dry_run: bool = False

@@ -1,5 +1,5 @@
 // Shows the pages of actions in a dialog, and has keys for two of them. Without it they are pages of their own.
-"use strict";
+import { bind } from "./keys.js";
 
 const box = document.createElement("dialog");
 box.className = "act";
@@ -64,11 +64,10 @@ function focused() {
   return document.activeElement.closest(".task[data-task]") || document.querySelector(".task-head .task[data-task]");
 }
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
-  const task = event.key === "p" || event.key === "s" ? focused() : null;
-  if (!task) return;
-  const paused = ["PAUSED", "PAUSING"].includes(task.dataset.state);
-  event.preventDefault();
-  show(address(task, event.key === "s" ? "switchover" : paused ? "resume" : "pause"), {});
-});
+function act(action) {
+  const task = focused();
+  if (task) show(address(task, action(task)), {});
+}
+
+bind("p", () => act((task) => (["PAUSED", "PAUSING"].includes(task.dataset.state) ? "resume" : "pause")));
+bind("s", () => act(() => "switchover"));
