@@ -43,12 +43,14 @@ from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.overview_page import OverviewPage
 from monitor.person import person_of
+from monitor.person_api import PersonApi
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
 from monitor.server_api import ServerApi
 from monitor.snapshot_poller import SnapshotPoller
 from monitor.task_pages.assembled import TaskPagesOf
+from monitor.unlock_page import UnlockPage
 from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
@@ -76,6 +78,7 @@ class Monitor:
         certificate: ServerCertificate | None,
         history: History,
         api: ServerApi | None,
+        process: str,
         coordinator: Coordinator,
         layout: Layout,
     ) -> None:
@@ -93,19 +96,23 @@ class Monitor:
         self._documents = Documents(
             self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, self._rights, root
         )
+        persons = PersonApi(api, process) if api is not None else None
         throttle = LoginThrottle()
-        self._login_page = LoginPage(access, self._renderer, root, throttle) if access is not None else None
+        self._of_logins = (
+            (LoginPage(access, self._renderer, root, throttle), UnlockPage(access, self._documents, throttle))
+            if access is not None
+            else ()
+        )
         self._actions = ActionPages(
             lambda request: self._seen(_selector(request)),
             self._rights,
             access,
             self._documents,
             self._renderer,
-            Steps(api) if api is not None else None,
-            throttle,
+            Steps(persons) if persons is not None else None,
             root,
         )
-        self._audit = AuditPage(self._rights, access, self._documents, api)
+        self._audit = AuditPage(self._rights, access, self._documents, persons)
         self._overview = OverviewPage(lambda request: self._seen(_selector(request)), self._documents, self._renderer)
         self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
@@ -198,7 +205,7 @@ class Monitor:
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
             Route("/healthz/ready", self.ready),
-            *(self._login_page.routes() if self._login_page is not None else ()),
+            *(route for page in self._of_logins for route in page.routes()),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
 
@@ -216,6 +223,7 @@ def create_app(
     certificate: ServerCertificate | None = None,
     history: History | None = None,
     api: ServerApi | None = None,
+    process: str = "",
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -229,6 +237,7 @@ def create_app(
         access: None: everybody may read everything.
         certificate: of the listener, for the metrics.
         api: the Server, for people who act; None: the Monitor only shows. Closed with the application.
+        process: id of this Monitor in the tree, by which it knows that the Server is of the same one.
         history: of the charts; its thread runs as long as the application. None: in memory.
     """
     feed = Feed(max_streams)
@@ -250,7 +259,9 @@ def create_app(
         if api is not None:
             api.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, api, coordinator, layout)
+    monitor = Monitor(
+        poller, feed, layout.root, metric_labels, access, certificate, kept, api, process, coordinator, layout
+    )
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:

@@ -20,7 +20,8 @@ from monitor.actions.catalog import Rights
 from monitor.audit_export import OUTCOMES, Filter, as_csv, filter_of, params_of
 from monitor.documents import NO_STORE, Documents
 from monitor.person import UNLOCKED_SECONDS, Person, person_of
-from monitor.server_api import Answer, ServerApi
+from monitor.person_api import PersonApi
+from monitor.server_api import Answer
 from replicator.coordination.clock import now_ms
 from replicator.errors import ProcessError
 from replicator.telemetry.hosts import client_address
@@ -39,7 +40,7 @@ class AuditPage:
         rights: Callable[[Request], Rights],
         access: Access | None,
         documents: Documents,
-        api: ServerApi | None,
+        api: PersonApi | None,
     ) -> None:
         self._rights = rights
         self._access = access
@@ -99,17 +100,12 @@ class AuditPage:
 
     async def _read(self, request: Request, person: Person, params: dict[str, str], before: int, limit: int) -> Answer:
         assert self._api is not None  # noqa: S101
-        return await self._api.ask(
-            "GET",
-            "/audit",
-            authorization=person.authorization,
-            address=client_address(request.scope),
-            params=params | {"limit": str(limit)} | ({"before": str(before)} if before else {}),
-        )
+        wanted = params | {"limit": str(limit)} | ({"before": str(before)} if before else {})
+        return await self._api.ask(person, client_address(request.scope), "GET", "/audit", params=wanted)
 
     def _shown(self, request: Request, wanted: Filter, stage: str, *, status: int = 200, **values: Any) -> Response:
         given = {name: text for name, text in msgspec.structs.asdict(wanted).items() if text}
-        defaults = {"items": [], "older": "", "newest": True, "error": {}, "problem": ""}
+        defaults: dict[str, Any] = {"items": [], "older": "", "newest": True, "error": {}, "problem": ""}
         return self._documents.answer(
             request,
             "audit",

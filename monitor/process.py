@@ -89,6 +89,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
             certificate=certificate,
             history=settings.kept.opened(),
             api=api,
+            process=registration.process,
         )
 
         def end() -> None:

@@ -3,7 +3,6 @@
 /tasks/NAME/actions              the actions, and the commands that do the same
 /tasks/NAME/actions/ACTION       GET: the choice, the dry run and the form; POST: the action
 /machines/HOST/actions/ACTION    the same for a machine
-/unlock                          POST: the password once more, for sessions that began with one
 
 They work without JavaScript; the script shows the same pages in a dialog.
 """
@@ -14,30 +13,27 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from math import ceil
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from monitor.access import Access, session_key
+from monitor.access import Access
 from monitor.actions import plan
 from monitor.actions.catalog import OF_MACHINE, OF_TASK, Action, Rights, find
 from monitor.actions.steps import Checked, Steps, Subject
 from monitor.documents import NO_STORE, Documents
 from monitor.formatting import task_page
 from monitor.forms import fields, is_of
-from monitor.navigation import is_form
-from monitor.person import UNLOCKED_SECONDS, Person, person_of, unlock
+from monitor.person import UNLOCKED_SECONDS, Person, person_of
 from monitor.render import Renderer
 from monitor.server_api import Answer
 from monitor.view import TaskRow, View
-from replicator.errors import NotConnected, ProcessError
+from replicator.errors import ProcessError
 from replicator.telemetry.hosts import client_address
-from replicator.telemetry.login_throttle import LoginThrottle
 
 MOST_FORM: Final = 65_536
 """Bytes: a GTID set may be long."""
@@ -58,7 +54,6 @@ class ActionPages:
     Args:
         visible: what the login of a request may see.
         steps: None: the Monitor has no Server, and the pages have commands only.
-        throttle: of wrong passwords, the same as that of the login page.
     """
 
     def __init__(
@@ -69,7 +64,6 @@ class ActionPages:
         documents: Documents,
         renderer: Renderer,
         steps: Steps | None,
-        throttle: LoginThrottle,
         root: str,
     ) -> None:
         self._visible = visible
@@ -78,7 +72,6 @@ class ActionPages:
         self._documents = documents
         self._renderer = renderer
         self._steps = steps
-        self._throttle = throttle
         self._root = root
         self._outcomes: OrderedDict[tuple[str, str], asyncio.Task[Outcome]] = OrderedDict()
         self._sent: OrderedDict[tuple[str, str], None] = OrderedDict()
@@ -90,7 +83,6 @@ class ActionPages:
             Route("/tasks/{name}/actions/{action}", self.send, methods=["POST"]),
             Route("/machines/{name}/actions/{action}", self.form, methods=["GET"]),
             Route("/machines/{name}/actions/{action}", self.send, methods=["POST"]),
-            Route("/unlock", self.unlock, methods=["POST"]),
         ]
 
     async def of_task(self, request: Request) -> Response:
@@ -259,37 +251,6 @@ class ActionPages:
         answer.status_code = 422
         return answer
 
-    async def unlock(self, request: Request) -> Response:
-        person, given = person_of(request, self._access), await fields(request)
-        if person is None or self._access is None or given is None or not is_of(person.session, given):
-            error = ProcessError("E5020", "the form of the request is not of this session", fix="Load the page again.")
-            return self._locked(request, "/", error.to_dict(), 403)
-        after, password = own_page(given.get("next", "")), given.get("password", "")
-        address, credentials = (
-            client_address(request.scope),
-            f"{person.session.user}\0{password}".encode(errors="replace"),
-        )
-        wait = self._throttle.wait(address, credentials)
-        if wait > 0:
-            text = f"too many failed logins from this address: try again after {ceil(wait)} s"
-            return self._locked(request, after, ProcessError("E5085", text).to_dict(), 429)
-        try:
-            right = await self._access.password_of(person.session, password)
-        except NotConnected as error:
-            return self._locked(request, after, error.to_dict(), 503)
-        if not right:
-            self._throttle.failed(address, credentials)
-            return self._locked(request, after, ProcessError("E5006", "the password is not valid").to_dict(), 401)
-        self._throttle.accepted(credentials)
-        sessions = self._access.sessions
-        unlock(person.session, session_key(request.scope), password, sessions.now())
-        return RedirectResponse(after, 303, NO_STORE)
-
-    def _locked(self, request: Request, after: str, error: dict[str, str], status: int) -> Response:
-        return self._documents.answer(
-            request, "unlock", status=status, after=after, error=error, minutes=round(UNLOCKED_SECONDS / 60)
-        )
-
     def _page(
         self,
         request: Request,
@@ -375,10 +336,3 @@ def _example(action: Action, task: TaskRow) -> dict[str, str]:
     if action.choice == "table" and task.quarantined:
         return {"table": task.quarantined[0].partition(" ")[0]}
     return _placeholder(action)
-
-
-def own_page(path: str) -> str:
-    """Where to go after the password: a page of actions or the audit, never elsewhere."""
-    parts = urlsplit(path)
-    own = not parts.scheme and not parts.netloc and path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if own and (is_form(parts.path) or parts.path == "/audit") and parts.path != "/unlock" else "/"

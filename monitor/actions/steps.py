@@ -11,7 +11,8 @@ from monitor.actions import plan, preview
 from monitor.actions.catalog import Action
 from monitor.commands import segment
 from monitor.person import Person
-from monitor.server_api import Answer, ServerApi
+from monitor.person_api import PersonApi
+from monitor.server_api import Answer
 from replicator.errors import ProcessError, VersionConflict
 
 
@@ -36,7 +37,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class Steps:
-    def __init__(self, api: ServerApi) -> None:
+    def __init__(self, api: PersonApi) -> None:
         self._api = api
 
     @property
@@ -47,7 +48,7 @@ class Steps:
         """An Answer: why it can't be read."""
         if action.of_machine:
             return await self._machine(person, address, name)
-        answer = await self._ask(person, address, "GET", f"/tasks/{segment(name)}")
+        answer = await self._api.ask(person, address, "GET", f"/tasks/{segment(name)}")
         if answer.error:
             return answer
         task = answer.content
@@ -61,7 +62,7 @@ class Steps:
         )
 
     async def _machine(self, person: Person, address: str, name: str) -> Subject | Answer:
-        answer = await self._ask(person, address, "GET", "/machines")
+        answer = await self._api.ask(person, address, "GET", "/machines")
         if answer.error:
             return answer
         # One that is offline may be drained, or its drain be ended: the Server knows it.
@@ -77,7 +78,7 @@ class Steps:
         answer = Answer(status=200)
         if action.checked:
             body = plan.body_of(action, arguments, "")
-            answer = await self._ask(
+            answer = await self._api.ask(
                 person, address, "POST", plan.path_of(action, name), body=body, params={"dry_run": "true"}
             )
         if answer.error:
@@ -116,32 +117,7 @@ class Steps:
                 return _stale(name, subject.seen, seen)
         body = plan.body_of(action, arguments, reason)
         path = plan.path_of(action, name)
-        return await self._ask(person, address, "POST", path, body=body, version=version, key=key)
-
-    async def _ask(
-        self,
-        person: Person,
-        address: str,
-        method: str,
-        path: str,
-        *,
-        body: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        version: int | None = None,
-        key: str = "",
-    ) -> Answer:
-        if not person.authorization:
-            return Answer(status=403, error=ProcessError("E5006", "the password has to be given again").to_dict())
-        return await self._api.ask(
-            method,
-            path,
-            authorization=person.authorization,
-            address=address,
-            body=body,
-            params=params,
-            version=version,
-            key=key,
-        )
+        return await self._api.ask(person, address, "POST", path, body=body, version=version, key=key)
 
 
 def _refused(action: Action, name: str, task: Mapping[str, Any]) -> dict[str, str]:

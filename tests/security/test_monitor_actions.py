@@ -16,12 +16,12 @@ import pytest
 from starlette.requests import Request
 
 from monitor.actions.catalog import Rights
-from monitor.actions.pages import own_page
 from monitor.actions.plan import seen_of_task
 from monitor.formatting import task_page
 from monitor.person import UNLOCKED_SECONDS, person_of
 from monitor.server_api import check_way
 from monitor.sessions import IDLE_SECONDS, LIFE_SECONDS
+from monitor.unlock_page import own_page
 from replicator.errors import ProcessError
 from tests.support.waiting import eventually
 from tests.unit.monitor.acting import BLUE, PASSWORD, RED, Acting, confirmed, stage, text
@@ -382,6 +382,23 @@ def test_an_answer_that_is_lost_can_be_asked_for_again(odd: Odd) -> None:
         assert keys == [fields["key"]] * 2
     finally:
         site.close()
+
+
+def test_a_server_of_another_tree_is_asked_nothing() -> None:
+    """A copy with the same tasks and people: what is typed here must not be done there."""
+    copy = Acting()
+    site = Acting(server=copy.server, process="f" * 32)
+    try:
+        site.log_in("anna")
+        page = site.http.get(f"/tasks/{RED}/actions/pause")
+        assert stage(page) == "refused" and "E5134" in page.text
+        made = {"csrf": site.csrf(), "confirm": RED, "key": "k", "seen": seen_of_task(copy.task()), "version": "0"}
+        assert site.send("pause", made).status_code == 409
+        assert "E5134" in site.http.get("/audit").text
+        nothing_happened(copy)
+    finally:
+        site.close()
+        copy.close()
 
 
 def test_server_down() -> None:

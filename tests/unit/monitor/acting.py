@@ -26,7 +26,9 @@ RED, BLUE = "task_red", "task_blue"
 class Acting:
     """`server`: another address than that of a Server in memory."""
 
-    def __init__(self, *, server: str = "", require_login: bool = True, seconds: float = 10.0) -> None:
+    def __init__(
+        self, *, server: str = "", require_login: bool = True, seconds: float = 10.0, process: str = ""
+    ) -> None:
         self.bus = Bus()
         for name in (RED, BLUE):
             self.bus.task(name, labels={"team": name.removeprefix("task_")})
@@ -45,7 +47,7 @@ class Acting:
         app = create_app(self.bus.session(), self.bus.layout, Access(TOKEN), TableDefinitions)
         self.server = self._stack.enter_context(serving(app))
         self.api = ServerApi(server or self.server, seconds=seconds)
-        self.served = Served(self.bus, require_login=require_login, api=self.api)
+        self.served = Served(self.bus, require_login=require_login, api=self.api, process=process)
         self.http = self.served.client
         self.http.timeout = 20.0
         self._stack.callback(self.served.close)

@@ -37,6 +37,7 @@ class Served:
         certificate: ServerCertificate | None = None,
         verify: ssl.SSLContext | bool = False,
         api: ServerApi | None = None,
+        process: str = "",
     ) -> None:
         self.bus = bus
         self.coordinator: MemoryCoordinator = bus.session()
@@ -49,6 +50,7 @@ class Served:
             access=self.access,
             certificate=certificate,
             api=api,
+            process=process,
         )
         socket = bind(Address("127.0.0.1", 0))
         own = names("127.0.0.1", "127.0.0.1")
