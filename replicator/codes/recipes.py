@@ -85,12 +85,12 @@ _PROCESS: Final = table(
         "E5151": (
             "cut-over failed",
             "A task of a cut-over failed, was deleted, or was ordered otherwise, or the cut-over was cancelled. The "
-            "tasks that were stopped go on, unless --keep was given.",
+            "tasks that were stopped continue, unless --keep was given.",
             "`replicator task describe NAME` and `replicator task history NAME` show the cause. Repeat the command.",
         ),
         "E5152": (
             "cut-over not in time",
-            "Not all tasks of a cut-over had stopped within its timeout. Those that were stopped go on, unless --keep "
+            "Not all tasks of a cut-over had stopped within its timeout. Those that were stopped continue, unless --keep "
             "was given.",
             "Wait until the tasks have caught up with their sources, or give a longer --timeout.",
         ),
