@@ -233,4 +233,9 @@ MATRIX: tuple[Row, ...] = (
         "A party of a cut-over has no Core: it was killed",
         "It ends at its timeout and names the task; the others, which had stopped, continue; nothing twice",
     ),
+    Row(
+        137,
+        "A source is locked for maintenance; the Server that wrote it and the leader are killed",
+        "Its tasks stay paused on any host, and continue by themselves when it is unlocked",
+    ),
 )

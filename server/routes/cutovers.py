@@ -97,8 +97,8 @@ def begin_cutover(
     dry_run: DryRun = False,
 ) -> Response:
     """Stops several tasks together: those of one source at the same position, the others at a transaction boundary.
-    If not all of them have stopped within `timeout_s`, or one fails, those that were stopped continue. The Servers carry
-    it out; GET shows how far it is. 409 E5150 if a task can't take part."""
+    If not all of them have stopped within `timeout_s`, or one fails, those that were stopped continue. The Servers
+    carry it out; GET shows how far it is. 409 E5150 if a task can't take part."""
     node = cutovers.begin(wanted, by, login, dry_run=dry_run)
     facts_of(request.scope).target = node.id
     return reply(answers.cutover(node), 202)

@@ -1,4 +1,4 @@
-"""A task that is to be paused at a position, for a cut-over, runs until there."""
+"""A task that is to be paused at a position, for a cut-over, runs until there; one whose source is locked pauses."""
 
 from __future__ import annotations
 
@@ -49,3 +49,13 @@ def test_a_worker_without_that_end_is_replaced() -> None:
 def test_a_worker_with_an_end_is_replaced_when_the_task_may_run() -> None:
     seen = seen_at(desired="running", stop_at=None)
     assert decide(leading(State.RUNNING, WorkerFacts(BOUNDED)), seen, NOW) == [DrainWorker("configure")]
+
+
+def test_a_task_whose_source_is_locked_pauses_and_continues_by_itself() -> None:
+    held = view(contender(), commit=commit(), held="db1:3306")
+    assert decide(leading(State.RUNNING, WorkerFacts(CONFIG)), held, NOW) == [DrainWorker("pause")]
+    assert decide(leading(State.IDLE), held, NOW) == [Pause()]
+    assert decide(leading(State.STARTING, restart_at=NOW + 3), held, NOW) == [DrainWorker("pause")]
+    assert decide(leading(State.PAUSED), held, NOW) == []
+    assert decide(leading(State.PAUSED), view(contender(), commit=commit()), NOW) == [Retry("resumed")]
+    assert decide(leading(State.PAUSED), seen_at(held="db1:3306"), NOW) == [], "a cut-over waits, too"
