@@ -25,7 +25,9 @@ def test_lock_ls_and_unlock(cli: Cli, world: World) -> None:
     assert "E5160" in cli("task", "describe", NAME).stdout
     second = cli("source", "lock", SOURCE)
     assert second.exit_code == 4 and "E5161" in second.stderr and "new disks" in second.stderr
-    core.stand(NAME, "paused")
+    core.leave(NAME)
+    world.core("host-b").stand(NAME, "paused")
+    assert "paused E5160" in cli("task", "get").stdout
     assert cli("source", "unlock", SOURCE).exit_code == 0
     assert "E5160" not in cli("task", "describe", NAME).stdout
     assert cli("source", "unlock", SOURCE).exit_code == 3
