@@ -1,4 +1,4 @@
-"""deploy/ in Prometheus' own tool: each alert rule fires, does not fire, and resolves; dashboards have valid queries."""
+"""deploy/ in Prometheus' own tool: each alert rule fires, does not fire, and resolves; queries of dashboards parse."""
 
 from __future__ import annotations
 
