@@ -3,9 +3,7 @@
 /                 the dashboard
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
-/tasks/NAME       the page of a task
-/api/tasks/NAME/history   points of its charts
-/api/tasks/NAME/timeline  which host was RUNNING when, and what happened
+/tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
@@ -31,17 +29,18 @@ from starlette.staticfiles import StaticFiles
 from monitor.access import PRINCIPAL, Access, Guard
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
-from monitor.feed import Feed
+from monitor.feed import Feed, parts_of
 from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
+from monitor.overview_page import OverviewPage
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
 from monitor.snapshot_poller import SnapshotPoller
-from monitor.task_page import TaskPage
+from monitor.task_pages.assembled import TaskPagesOf
 from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
@@ -50,6 +49,7 @@ from replicator.errors import NotConnected
 from replicator.model.principal import Principal
 from replicator.telemetry import hosts
 from replicator.telemetry.server_certificate import ServerCertificate
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 STATIC = Path(__file__).parent / "static"
 
@@ -66,6 +66,8 @@ class Monitor:
         access: Access | None,
         certificate: ServerCertificate | None,
         history: History,
+        coordinator: Coordinator,
+        layout: Layout,
     ) -> None:
         self._certificate = certificate
         self._watcher = poller
@@ -74,18 +76,21 @@ class Monitor:
         self._metric_labels = metric_labels
         self._renderer = Renderer()
         self._feeds = SelectedFeeds(
-            feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
+            feed,
+            lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms(), alone=bool(task)),
         )
         self._documents = Documents(
             self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
         )
-        self._task_page = TaskPage(
+        self._overview = OverviewPage(lambda request: self._seen(_selector(request)), self._documents, self._renderer)
+        self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
             self._documents,
             self._renderer,
             history,
             poller.changes_of,
-            root,
+            coordinator,
+            layout,
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -96,18 +101,22 @@ class Monitor:
         """`task`: of a page of one."""
         return self._feeds.of(_selector(request), request.query_params.get("task", ""))
 
-    async def dashboard(self, request: Request) -> Response:
-        return self._documents.answer(request, "overview")
-
     async def updates(self, request: Request) -> Response:
-        return _json(self._feed(request).since(request.query_params.get("since", "")))
+        query = request.query_params
+        return _json(self._feed(request).since(query.get("since", ""), parts_of(query.get("parts"))))
 
     async def state(self, request: Request) -> Response:
         return _json(self._seen(_selector(request)))
 
     async def metrics(self, request: Request) -> Response:
         view, streams = self._seen(_selector(request)), self._feeds.of("").streams
-        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate)
+        text = exposition(
+            view,
+            streams=streams,
+            labels=self._metric_labels,
+            listener=self._certificate,
+            requests=REQUESTS.histogram(),
+        )
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
@@ -128,7 +137,8 @@ class Monitor:
 
     def stream(self, request: Request) -> EventStream:
         version = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request))
+        parts = parts_of(request.query_params.get("parts"))
+        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request), parts=parts)
 
     async def _may_read(self, request: Request) -> bool:
         """Whether the login of a stream still holds: it may be revoked, or see other tasks, while the stream lasts."""
@@ -144,11 +154,11 @@ class Monitor:
             return self.stream(request)  # type: ignore[return-value]  # an ASGI application is all Starlette asks for
 
         return [
-            Route("/", self.dashboard),
+            *self._overview.routes(),
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
-            *self._task_page.routes(),
+            *self.task_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -197,10 +207,11 @@ def create_app(
         feed.close()
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
+        monitor.task_pages.close()
         if access is not None:
             access.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, coordinator, layout)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:
@@ -208,6 +219,7 @@ def create_app(
     app.state.feed = feed
     app.state.poller = poller
     app.state.history = kept
+    app.state.task_pages = monitor.task_pages
     return app
 
 
