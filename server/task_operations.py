@@ -22,6 +22,7 @@ from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
+from replicator.coordination.sources.source_locks import SourceLocks
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.maintenance import Maintenance
@@ -428,6 +429,10 @@ class TaskOperations:
             with contextlib.suppress(CoordinationError):
                 if self._overview.deleted(name):
                     self._removed(name)
+
+    def end_source_locks(self) -> list[str]:
+        """Of sources that were locked for a time, which is over. Done by the master; harmless twice."""
+        return SourceLocks(self._coordinator, self._layout).expire(now_ms())
 
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)

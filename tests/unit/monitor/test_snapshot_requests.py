@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_a_page_tells_the_times_of_old_rows_as_of_now() -> None:
     view = build(SnapshotReader(bus.session(), bus.layout).read(), SnapshotHistory(), "/x")
     began = now_ms()
     renderer.fragments(view, began)
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "version": "v",
         "root": "/x",
         "user": "",
