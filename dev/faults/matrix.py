@@ -234,4 +234,19 @@ MATRIX: tuple[Row, ...] = (
         "A party of a cut-over has no Core: it was killed",
         "It ends at its timeout and names the task; the others, which had stopped, go on; nothing twice",
     ),
+    Row(
+        137,
+        "A dump connection that tasks share is cut: its process is killed",
+        "Each task goes on with a separate connection, and they share again; nothing lost or repeated",
+    ),
+    Row(
+        138,
+        "A task that shares a dump connection falls behind",
+        "The others go on; it reads with a separate connection, and comes back when it has caught up",
+    ),
+    Row(
+        139,
+        "The Core that owns a shared dump connection is killed; its source fails over",
+        "The tasks share again on the other Core, then at the new primary; exactly once",
+    ),
 )
