@@ -48,12 +48,14 @@ from server.routes import (
     quarantine,
     secrets,
     snapshots,
+    sources,
     table_definitions,
     tasks,
     verifications,
     versions,
 )
 from server.sealing import Sealing
+from server.source_operations import SourceOperations
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
@@ -75,6 +77,7 @@ ROUTERS = (
     machines.router,
     groups.router,
     cutovers.router,
+    sources.router,
     processes.router,
     cluster.router,
     outgoing.router,
@@ -152,6 +155,7 @@ def create_routes(
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
+    app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)

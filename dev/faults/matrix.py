@@ -227,25 +227,30 @@ MATRIX: tuple[Row, ...] = (
     Row(
         135,
         "Tasks of one source are stopped together under load (cut-over)",
-        "All stop at one position with the same rows delivered, and go on from there",
+        "All stop at one position with the same rows delivered, and continue from there",
     ),
     Row(
         136,
         "A party of a cut-over has no Core: it was killed",
-        "It ends at its timeout and names the task; the others, which had stopped, go on; nothing twice",
+        "It ends at its timeout and names the task; the others, which had stopped, continue; nothing twice",
     ),
     Row(
         137,
+        "A source is locked for maintenance; the Server that wrote it and the leader are killed",
+        "Its tasks stay paused on any host, and continue by themselves when it is unlocked",
+    ),
+    Row(
+        140,
         "A dump connection that tasks share is cut: its process is killed",
         "Each task goes on with a separate connection, and they share again; nothing lost or repeated",
     ),
     Row(
-        138,
+        141,
         "A task that shares a dump connection falls behind",
         "The others go on; it reads with a separate connection, and comes back when it has caught up",
     ),
     Row(
-        139,
+        142,
         "The Core that owns a shared dump connection is killed; its source fails over",
         "The tasks share again on the other Core, then at the new primary; exactly once",
     ),

@@ -152,7 +152,7 @@ def cut(shop: Shop) -> None:
     shop.wait_delivered("after the relay was killed")
 
 
-def test_137_138_the_shared_connection_is_cut_and_a_task_falls_behind(
+def test_140_141_the_shared_connection_is_cut_and_a_task_falls_behind(
     make_shop: MakeShop, make_mysql: Callable[..., MySQL]
 ) -> None:
     shop = make_shop(make_mysql())
@@ -177,7 +177,7 @@ def test_137_138_the_shared_connection_is_cut_and_a_task_falls_behind(
     wait_for(lambda: not psutil.pid_exists(relay), "the relay ends with its Core", 20)
 
 
-def test_137_the_shared_connection_to_mariadb_is_cut(make_shop: MakeShop, make_mariadb: Callable[..., MariaDB]) -> None:
+def test_140_the_shared_connection_to_mariadb_is_cut(make_shop: MakeShop, make_mariadb: Callable[..., MariaDB]) -> None:
     cut(make_shop(make_mariadb()))
 
 
@@ -242,7 +242,7 @@ class Encrypted:
             assert self._delivered(name) == list(range(self._count)), name
 
 
-def test_139_the_owner_of_the_shared_connection_is_killed_and_the_source_fails_over(
+def test_142_the_owner_of_the_shared_connection_is_killed_and_the_source_fails_over(
     zookeeper: Any, kafka: Kafka, make_mysql: Callable[..., MySQL], tmp_path: Path
 ) -> None:
     """Exactly once into Kafka, over TLS: the tasks share again on the other Core, and at the new primary."""
