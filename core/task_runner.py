@@ -123,6 +123,7 @@ class TaskRunner:
             purged=self._purged(),
             outgoing=outgoing,
             addresses=plans,
+            until=config.until,
         )
         try:
             worker = context.launcher.start(spec, lease.deadline)

@@ -46,7 +46,8 @@ class TaskRow(LiveFigures, kw_only=True):
         state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
             what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
-        notes: short texts that say why `trouble` is not 0, worst first.
+        notes: short texts that say why `trouble` is not 0, worst first; lasting: without those about lag, retries and
+            missing reports, which change each second.
         lag_s: None: unknown, or no Core is RUNNING.
         figures_age_s, figures_old: see `TaskState`.
         dead_letters: of the rows' records, those that were too large for the sink.
@@ -68,6 +69,10 @@ class TaskRow(LiveFigures, kw_only=True):
         host: of the first Core in the queue, which runs the task, or is about to, or on which it is paused or FAILED.
         inflight_limit_bytes: `sink.max_in_flight_bytes` of a task with a Kafka sink.
         source, destination: each in one line, the most important part first (`config.endpoints`).
+        registry: of schemas, "" without one.
+        version: of the Core on `host`, "" if it is not known.
+        without_since_ms: last report of a RUNNING Core while there is none, 0: this Monitor has seen none.
+        takeover_ms, takeover: the last fail-over, switchover or hand-over that its history has; 0 and "" without one.
         leads: whether that Core runs it or is about to.
     """
 
@@ -77,6 +82,7 @@ class TaskRow(LiveFigures, kw_only=True):
     trouble: int
     uid: str = ""
     notes: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
     desired: str = "running"
     desired_by: str = ""
     desired_ms: int = 0
@@ -85,6 +91,11 @@ class TaskRow(LiveFigures, kw_only=True):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     source: str = ""
     destination: str = ""
+    registry: str = ""
+    version: str = ""
+    without_since_ms: int = 0
+    takeover_ms: int = 0
+    takeover: str = ""
     host: str = ""
     leads: bool = False
     pid: int = 0

@@ -18,6 +18,7 @@ from replicator.model.activity import Activity
 from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.histogram import Histogram
+from replicator.model.position import Position
 from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
@@ -91,7 +92,8 @@ class CommitRecord(Record):
 class StatusRecord(Record):
     """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"; purge: deleted with the
     position that the task leaves at its sink. `restoring`: the task is being restored from a backup and not complete
-    yet, so no Core becomes a contender; it is "paused" besides, for Cores that do not know this."""
+    yet, so no Core becomes a contender; it is "paused" besides, for Cores that do not know this. `cutover`: id of the
+    cut-over that the task is stopped for; `at`: where alone it is to be paused, running until then."""
 
     desired: str = "running"
     by: str = ""
@@ -99,6 +101,8 @@ class StatusRecord(Record):
     reason: str = ""
     purge: bool = False
     restoring: bool = False
+    cutover: str = ""
+    at: Position | None = None
 
 
 class MaintenanceRecord(Record):

@@ -210,7 +210,7 @@ def test_the_last_verification() -> None:
     assert value(view, "bus_verify_last_success_timestamp_seconds", task=task) is None
     (row,) = view.tasks
     assert "target differs from source" in row.notes and row.tone == "warn"
-    html = Renderer().fragments(view, view.read_ms).html["tasks:copy_hot_item"]
+    html = Renderer().details(row, view.read_ms)
     assert "shop.b</span>: 2 missing, 1 extra, 0 different" in html and '<b class="bad">differs</b>' in html
 
 
