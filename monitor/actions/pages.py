@@ -34,10 +34,12 @@ from monitor.server_api import Answer
 from monitor.view import TaskRow, View
 from replicator.errors import ProcessError
 from replicator.telemetry.hosts import client_address
+from replicator.telemetry.log import get_logger
 
 MOST_FORM: Final = 65_536
 """Bytes: a GTID set may be long."""
 _KEPT: Final = 500
+_log = get_logger("monitor")
 _OWN_FIELDS: Final = frozenset({"csrf", "confirm", "reason", "key", "seen", "version", "mistyped"})
 
 
@@ -191,6 +193,11 @@ class ActionPages:
                 version=int(version) if version.isascii() and version.isdigit() and len(version) < 12 else None,
                 key=mark[1],
                 again=mark in self._sent,
+            )
+            result = "unknown" if answer.unknown else answer.error.get("code", "failed") if answer.error else "done"
+            by, request_id = person.principal.label, mark[1]
+            _log.info(
+                "action", action=action.name, name=name, by=by, address=address, result=result, request=request_id
             )
             return Outcome(answer, choice.arguments, reason)
 
