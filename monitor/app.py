@@ -8,6 +8,8 @@
 /api/tasks/NAME/timeline  which host was RUNNING when, and what happened
 /api/state        the snapshot as JSON
 /metrics          Prometheus
+/alerts           what fires, what is silenced, and what has fired
+/api/alerts       the same as JSON
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
 /login, /logout   where logins are required
@@ -29,6 +31,10 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from monitor.access import PRINCIPAL, Access, Guard
+from monitor.alerts.alerting import Alerting
+from monitor.alerts.page import AlertsPage
+from monitor.alerts.service import Alerts
+from monitor.alerts.subjects import Subjects
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
@@ -66,6 +72,7 @@ class Monitor:
         access: Access | None,
         certificate: ServerCertificate | None,
         history: History,
+        alerts: Alerts,
     ) -> None:
         self._certificate = certificate
         self._watcher = poller
@@ -86,6 +93,9 @@ class Monitor:
             history,
             poller.changes_of,
             root,
+        )
+        self._alerts_page = AlertsPage(
+            lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -149,6 +159,7 @@ class Monitor:
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
             *self._task_page.routes(),
+            *self._alerts_page.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -170,6 +181,7 @@ def create_app(
     access: Access | None = None,
     certificate: ServerCertificate | None = None,
     history: History | None = None,
+    alerting: Alerting | None = None,
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -183,24 +195,37 @@ def create_app(
         access: None: everybody may read everything.
         certificate: of the listener, for the metrics.
         history: of the charts; its thread runs as long as the application. None: in memory.
+        alerting: rules and routes of alerts. None: the shipped rules, no routes, in memory.
     """
     feed = Feed(max_streams)
     kept = history or Kept(None, 0).opened()
-    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings, seen=kept.note)
+
+    def marked(view: View) -> View:
+        return alerts.marked(view)
+
+    def listener() -> tuple[int, bool] | None:
+        return (certificate.expires_ms, bool(certificate.problem)) if certificate is not None else None
+
+    alerts = (alerting or Alerting()).alerts(
+        lambda: poller.view, Subjects(lambda task: poller.changes_of(task), listener)
+    )
+    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings, seen=kept.note, marked=marked)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         feed.attach(asyncio.get_running_loop())
         kept.start()
         poller.start()
+        alerts.start()
         yield
         feed.close()
+        await asyncio.to_thread(alerts.stop)
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
         if access is not None:
             access.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, alerts)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:
@@ -208,6 +233,7 @@ def create_app(
     app.state.feed = feed
     app.state.poller = poller
     app.state.history = kept
+    app.state.alerts = alerts
     return app
 
 

@@ -73,6 +73,13 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     metavar="MB",
     help="Maximum size of that file; the oldest figures are deleted.",
 )
+@click.option(
+    "--alert-rules",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_ALERT_RULES",
+    show_envvar=True,
+    help="YAML file with alert rules, which replaces, changes or disables the shipped ones.",
+)
 @pid_file_option
 @options.log_format
 def command(
@@ -89,6 +96,7 @@ def command(
     history: Path | None,
     no_history: bool,
     history_size: int,
+    alert_rules: Path | None,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
@@ -97,6 +105,8 @@ def command(
     shows that.
     """
     with loading():
+        from monitor.alerts.alerting import Alerting
+        from monitor.alerts.store import beside
         from monitor.history.kept import Kept, own_file
         from monitor.process import Settings, run  # half a second, for which no help has to wait
 
@@ -115,5 +125,6 @@ def command(
         require_login=require_login,
         session_timeout=session_timeout,
         kept=Kept(path, history_size * 1_000_000, chosen=history is not None),
+        alerting=Alerting(rules=alert_rules, history=beside(path)),
     )
     run(settings, pid_file, log_format)

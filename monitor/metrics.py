@@ -7,6 +7,7 @@ Counters come from what ZooKeeper holds (rows since the task was made) or from w
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
@@ -59,11 +60,19 @@ class _Collector(Collector):
         yield _single("monitor_streams", "Browsers with an event stream.", self._streams)
         yield from _listeners(view, self._listener)
         yield from _takeovers(view)
+        yield _firing(view)
         if view.stale_since_ms is None:
             yield from _tasks(view.tasks)
             yield from _addresses(view)
             yield from _labels(view.tasks, self._labels)
             yield from _machines(view.machines)
+
+
+def _firing(view: View) -> Metric:
+    """By rule: the tasks are in /api/alerts, and their number is not bounded."""
+    counts = Counter((one.rule, one.severity) for one in view.alerts)
+    rows = [(key, float(count)) for key, count in sorted(counts.items())]
+    return _gauge("alerts_firing", "Alerts that fire and are not silenced, by rule.", ["rule", "severity"], rows)
 
 
 def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:

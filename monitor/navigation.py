@@ -14,7 +14,7 @@ class Entry(msgspec.Struct, frozen=True):
     title: str
 
 
-NAVIGATION: Final = (Entry("/", "Tasks"),)
+NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/alerts", "Alerts"))
 _FOLDERS: Final = ("/tasks/",)
 
 

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from monitor.access import Access
+from monitor.alerts.alerting import Alerting
 from monitor.app import create_app
 from monitor.history.kept import Kept
 from monitor.registration import Registration
@@ -28,7 +29,8 @@ from replicator.zookeeper.outage_log import OutageLog
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the options of the command say; see there. `kept`: where the figures of the charts are."""
+    """What the options of the command say; see there. `kept`: where the figures of the charts are; `alerting`: rules
+    of alerts, and where alerts are kept."""
 
     zookeeper: str
     listen: Listen
@@ -39,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     require_login: bool | None
     session_timeout: float
     kept: Kept
+    alerting: Alerting
 
 
 def run(settings: Settings, pid_file: Path | None, log_format: str) -> None:
@@ -82,6 +85,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
             access=Access(Logins(coordinator, layout), required=required),
             certificate=certificate,
             history=settings.kept.opened(),
+            alerting=settings.alerting,
         )
 
         def end() -> None:

@@ -96,6 +96,10 @@ class Renderer:
         """`known`: False while nothing was read yet, so that nobody can tell."""
         return self._render("no_task", root=root, name=name, known=known)
 
+    def part(self, template: str, **values: object) -> str:
+        """Of a document, for its script."""
+        return self._render(template, **values)
+
     def page(self, template: str, page: Page, now_ms: int, **values: object) -> str:
         """The whole document. `template` extends base.html; `values` are what both need beside the fragments."""
 

@@ -33,12 +33,18 @@ def served() -> Iterator[Served]:
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/tasks/copy_hot_item", "/tasks/billing_invoices", "/tasks/no_such_task"])
+@pytest.mark.parametrize(
+    "path", ["/", "/tasks/copy_hot_item", "/tasks/billing_invoices", "/tasks/no_such_task", "/alerts"]
+)
 def test_pages(browser: webdriver.Chrome, served: Served, path: str, theme: str, width: int) -> None:
     resize(browser, width)
     features = [{"name": "prefers-color-scheme", "value": theme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(served.url + path)
+    if path == "/alerts":
+        eventually(lambda: served.client.get("/api/alerts").json()["firing"])
+        browser.refresh()
+        browser.execute_script("document.querySelector('details').open = true")
     if path.startswith("/tasks/") and "no_such" not in path:
         eventually(lambda: browser.execute_script("return document.querySelectorAll('figure canvas').length") == 4)
     browser.execute_script(AXE)
