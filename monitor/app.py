@@ -10,6 +10,7 @@
 /metrics          Prometheus
 /alerts           what fires, what is silenced, and what has fired
 /api/alerts       the same as JSON
+/alerts/test      POST: a test message of a route
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
 /login, /logout   where logins are required
@@ -33,6 +34,7 @@ from starlette.staticfiles import StaticFiles
 from monitor.access import PRINCIPAL, Access, Guard
 from monitor.alerts.alerting import Alerting
 from monitor.alerts.page import AlertsPage
+from monitor.alerts.sender import Sender, problem_line
 from monitor.alerts.service import Alerts
 from monitor.alerts.subjects import Subjects
 from monitor.documents import NO_STORE, Documents
@@ -73,7 +75,9 @@ class Monitor:
         certificate: ServerCertificate | None,
         history: History,
         alerts: Alerts,
+        sender: Sender,
     ) -> None:
+        self._sender = sender
         self._certificate = certificate
         self._watcher = poller
         self._access = access
@@ -95,7 +99,7 @@ class Monitor:
             root,
         )
         self._alerts_page = AlertsPage(
-            lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts
+            lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts, sender, access
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -117,7 +121,8 @@ class Monitor:
 
     async def metrics(self, request: Request) -> Response:
         view, streams = self._seen(_selector(request)), self._feeds.of("").streams
-        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate)
+        sender = self._sender.view
+        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate, sender=sender)
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
@@ -133,7 +138,8 @@ class Monitor:
         if self._access is not None and self._access.required:
             view = msgspec.structs.replace(view, stale_reason="" if view.stale_code else "not connected")
         first = "ok" if status == 200 else "not ready"
-        lines = (first, zookeeper_line(view), *view.warnings, *hosts.warnings(request.scope))
+        alerts = filter(None, [problem_line(self._sender.view)])
+        lines = (first, zookeeper_line(view), *alerts, *view.warnings, *hosts.warnings(request.scope))
         return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
 
     def stream(self, request: Request) -> EventStream:
@@ -206,9 +212,8 @@ def create_app(
     def listener() -> tuple[int, bool] | None:
         return (certificate.expires_ms, bool(certificate.problem)) if certificate is not None else None
 
-    alerts = (alerting or Alerting()).alerts(
-        lambda: poller.view, Subjects(lambda task: poller.changes_of(task), listener)
-    )
+    subjects = Subjects(lambda task: poller.changes_of(task), listener)
+    alerts, sender = (alerting or Alerting()).opened(coordinator, layout, lambda: poller.view, subjects)
     poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings, seen=kept.note, marked=marked)
 
     @asynccontextmanager
@@ -217,15 +222,17 @@ def create_app(
         kept.start()
         poller.start()
         alerts.start()
+        sender.start()
         yield
         feed.close()
+        await asyncio.to_thread(sender.stop)
         await asyncio.to_thread(alerts.stop)
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
         if access is not None:
             access.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, alerts)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, alerts, sender)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:

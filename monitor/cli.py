@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from replicator.cli import options
+from replicator.cli import host_options, options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
 from replicator.config.labels import check_labels
@@ -80,6 +80,14 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     show_envvar=True,
     help="YAML file with alert rules, which replaces, changes or disables the shipped ones.",
 )
+@click.option(
+    "--alert-routes",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_ALERT_ROUTES",
+    show_envvar=True,
+    help="YAML file with routes of alerts: webhooks, e-mail, Slack, PagerDuty. Without it nothing is sent.",
+)
+@host_options.allow_outgoing
 @pid_file_option
 @options.log_format
 def command(
@@ -97,12 +105,13 @@ def command(
     no_history: bool,
     history_size: int,
     alert_rules: Path | None,
+    alert_routes: Path | None,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
-    The Monitor only reads ZooKeeper. It listens on the loopback address by default; on any other address it requires
-    the logins of the Server (`replicator user`, `replicator token`). It also starts while ZooKeeper is unavailable, and
-    shows that.
+    The Monitor reads ZooKeeper; of several with routes of alerts one is elected there to send. It listens on the
+    loopback address by default; on any other address it requires the logins of the Server (`replicator user`,
+    `replicator token`). It also starts while ZooKeeper is unavailable, and shows that.
     """
     with loading():
         from monitor.alerts.alerting import Alerting
@@ -125,6 +134,6 @@ def command(
         require_login=require_login,
         session_timeout=session_timeout,
         kept=Kept(path, history_size * 1_000_000, chosen=history is not None),
-        alerting=Alerting(rules=alert_rules, history=beside(path)),
+        alerting=Alerting(rules=alert_rules, history=beside(path), routes=alert_routes),
     )
     run(settings, pid_file, log_format)

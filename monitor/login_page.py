@@ -43,7 +43,7 @@ class LoginPage:
         return self._form() if self._access.required else RedirectResponse("/", 303, _NO_STORE)
 
     async def log_in(self, request: Request) -> Response:
-        given = await _fields(request)
+        given = await form_fields(request)
         if given is None:
             return self._form("The form could not be read.", 400)
         address = client_address(request.scope)
@@ -76,7 +76,7 @@ class LoginPage:
         return answer
 
     async def log_out(self, request: Request) -> Response:
-        session, given = self._access.session(request.scope), await _fields(request)
+        session, given = self._access.session(request.scope), await form_fields(request)
         sent = (given or {}).get("csrf", "")
         if session is None or not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             what, fix = "the form of the request is not of this session", "Load the page again."
@@ -95,7 +95,7 @@ class LoginPage:
         return HTMLResponse(self._renderer.login(self._root, problem), status, _NO_STORE | (headers or {}))
 
 
-async def _fields(request: Request) -> dict[str, str] | None:
+async def form_fields(request: Request) -> dict[str, str] | None:
     """Of a form; None: it is too large or not one."""
     body = b""
     try:

@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from monitor.alerts.shown import SenderView
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
 from monitor.view import MachineView, TaskRow, View
 from replicator.model.verification import RESULTS
@@ -30,17 +31,27 @@ class Listener(Protocol):
     problem: str
 
 
-def exposition(view: View, *, streams: int, labels: Sequence[str] = (), listener: Listener | None = None) -> bytes:
+def exposition(
+    view: View,
+    *,
+    streams: int,
+    labels: Sequence[str] = (),
+    listener: Listener | None = None,
+    sender: SenderView | None = None,
+) -> bytes:
     """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
     silence the alarm that it should raise. `labels`: keys of tasks' labels that become labels of an info metric."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(view, streams, labels, listener))
+    registry.register(_Collector(view, streams, labels, listener, sender))
     return generate_latest(registry)
 
 
 class _Collector(Collector):
-    def __init__(self, view: View, streams: int, labels: Sequence[str], listener: Listener | None) -> None:
+    def __init__(
+        self, view: View, streams: int, labels: Sequence[str], listener: Listener | None, sender: SenderView | None
+    ) -> None:
         self._listener = listener
+        self._sender = sender
         self._view = view
         self._streams = streams
         self._labels = labels
@@ -61,6 +72,7 @@ class _Collector(Collector):
         yield from _listeners(view, self._listener)
         yield from _takeovers(view)
         yield _firing(view)
+        yield from _messages(self._sender)
         if view.stale_since_ms is None:
             yield from _tasks(view.tasks)
             yield from _addresses(view)
@@ -73,6 +85,22 @@ def _firing(view: View) -> Metric:
     counts = Counter((one.rule, one.severity) for one in view.alerts)
     rows = [(key, float(count)) for key, count in sorted(counts.items())]
     return _gauge("alerts_firing", "Alerts that fire and are not silenced, by rule.", ["rule", "severity"], rows)
+
+
+def _messages(sender: SenderView | None) -> Iterator[Metric]:
+    """Only of a Monitor that has routes."""
+    if sender is None or not sender.configured:
+        return
+    yield _single("alert_sender", "1 while this Monitor is the one that sends alerts.", sender.sends)
+    yield _single("alert_send_problem", "1 while this Monitor can't send alerts.", bool(sender.problem))
+    for name, text, counts in (
+        ("alert_messages_sent", "Messages that a route has accepted.", [(r.name, r.sent) for r in sender.routes]),
+        ("alert_send_failures", "Attempts that a route refused.", [(r.name, r.failed) for r in sender.routes]),
+    ):
+        family = CounterMetricFamily(f"bus_{name}", text, labels=["route"])
+        for route, number in counts:
+            family.add_metric([route], number)
+        yield family
 
 
 def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:

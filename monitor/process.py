@@ -85,7 +85,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
             access=Access(Logins(coordinator, layout), required=required),
             certificate=certificate,
             history=settings.kept.opened(),
-            alerting=settings.alerting,
+            alerting=msgspec.structs.replace(settings.alerting, address=lambda: registration.address),
         )
 
         def end() -> None:

@@ -50,6 +50,7 @@ class Renderer:
             stamp=formatting.stamp,
             spark=formatting.spark,
             address=formatting.address,
+            runbook=formatting.runbook,
             task_page=formatting.task_page,
         )
         self._environment.globals["ago"] = formatting.ago

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fastapi import Depends, FastAPI
 
 import replicator
+from replicator.alerts.silence_store import Silences
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.access.logins import Logins
@@ -44,6 +45,7 @@ from server.routes import (
     processes,
     quarantine,
     secrets,
+    silences,
     snapshots,
     table_definitions,
     tasks,
@@ -73,6 +75,7 @@ ROUTERS = (
     processes.router,
     cluster.router,
     outgoing.router,
+    silences.router,
     addresses.router,
     health.router,
     logins.router,
@@ -145,6 +148,7 @@ def create_routes(
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
+    app.state.silences = Silences(coordinator, layout)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)
     app.state.process_logs = ProcessLogs(coordinator, layout)

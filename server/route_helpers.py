@@ -10,6 +10,7 @@ import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.alerts.silence_store import Silences
 from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
@@ -18,7 +19,7 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, group_responses, outgoing_responses, responses
+from server import access_responses, group_responses, outgoing_responses, responses, silence_responses
 from server.addresses import Address, AddressList, AddressOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
@@ -60,6 +61,8 @@ ANSWERS = (
     group_responses.Drain,
     Address,
     AddressList,
+    silence_responses.Silence,
+    silence_responses.SilenceList,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -200,6 +203,7 @@ Reason = Annotated[str, Query(description="recorded in the history of the task",
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
 GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
+SilencesOf = Annotated[Silences, Depends(_of_app("silences", Silences))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -16,6 +16,9 @@ from monitor.alerts.store import AlertStore, Past
 from monitor.alerts.subjects import Subjects
 from monitor.view import AlertMark, View
 from replicator.alerts.evaluation import Active, Change, Key
+from replicator.alerts.grouping import Sent
+from replicator.alerts.machine import Alert
+from replicator.alerts.rule import Rule
 from replicator.alerts.silence import Silence, covering
 from replicator.coordination.clock import now_ms
 from replicator.telemetry.log import get_logger
@@ -61,17 +64,50 @@ class Alerts:
         self._past: list[Past] = []
         self._restore()
         self._silences: Sequence[Silence] = ()
+        self._lock = threading.Lock()
+        self._current = False
         self._view = AlertsView()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor-alerts", daemon=True)
 
     @property
-    def active(self) -> tuple[Active, ...]:
-        return tuple(self._active.values())
+    def evaluated(self) -> bool:
+        """At least once since the start."""
+        return self._view.time_ms > 0
 
     @property
-    def silences(self) -> Sequence[Silence]:
-        return self._silences
+    def current(self) -> bool:
+        """The last evaluation had figures of ZooKeeper, and all that was adopted is in it."""
+        return self._current
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """Of all alerts that have not ended."""
+        return frozenset(self._active)
+
+    @property
+    def loud(self) -> list[Active]:
+        """Firing and not silenced."""
+        now = self._clock()
+        firing = [one for one in self._active.values() if one.firing]
+        return [one for one in firing if covering(self._silences, *one.key, one.labels, now) is None]
+
+    def adopt(self, sent: Iterable[Sent]) -> None:
+        """Alerts that another Monitor has sent as firing. From now on they are ours, since the same time, until an
+        evaluation finds that they have ended."""
+        with self._lock:
+            self._current = False
+            now = self._clock()
+            rules = {rule.name: rule for rule in self._rules.evaluator.rules}
+            for one in sent:
+                rule, former = rules.get(one.rule), self._active.get(one.key)
+                if rule is None or (former is not None and former.firing):
+                    continue
+                alert = Alert(
+                    state="firing", since_ms=one.fired_ms, seen_ms=now, fired_ms=one.fired_ms, verdict=None,
+                    unknown_ms=now,
+                )  # fmt: skip
+                self._active = {**self._active, one.key: _adopted(rule, one, former, alert)}
 
     @property
     def view(self) -> AlertsView:
@@ -111,7 +147,10 @@ class Alerts:
 
     def step(self) -> None:
         """One evaluation."""
-        view = self._look()
+        with self._lock:
+            self._step(self._look())
+
+    def _step(self, view: View) -> None:
         if view.connecting:
             return
         self._rules.refresh()
@@ -127,6 +166,7 @@ class Alerts:
             self._silences = view.silences
         self._past = [*(_past(one) for one in reversed(found.changes) if one.ended), *self._past][:_PAST]
         self._view = self._shown(now)
+        self._current = "task" in known
         self._save(force=begun or bool(self._unsaved))
 
     def _shown(self, now: int) -> AlertsView:
@@ -181,6 +221,21 @@ class Alerts:
         if not self.problem:
             log.error("alerts can't be stored", code="E5156", file=str(self._store.path), error=str(error))
         self.problem = str(error)
+
+
+def _adopted(rule: Rule, sent: Sent, former: Active | None, alert: Alert) -> Active:
+    if former is not None:
+        return msgspec.structs.replace(former, alert=alert)
+    return Active(
+        rule=sent.rule,
+        of=sent.of,
+        name=sent.name,
+        severity=rule.severity,
+        summary=f"{sent.rule} of {sent.name or 'the installation'}, as another Monitor has reported",
+        runbook=rule.runbook,
+        labels=rule.labels,
+        alert=alert,
+    )
 
 
 def _past(change: Change) -> Past:

@@ -117,6 +117,8 @@ class SenderView(msgspec.Struct, frozen=True, kw_only=True):
 class AlertsView(msgspec.Struct, frozen=True, kw_only=True):
     """Everything of alerts that a login may see. The worst first."""
 
+    api_version: str = msgspec.field(default="v1", name="apiVersion")
+    kind: str = "Alerts"
     time_ms: int = 0
     firing: tuple[AlertView, ...] = ()
     pending: tuple[AlertView, ...] = ()

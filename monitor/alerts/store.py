@@ -1,4 +1,4 @@
-"""Alerts over a restart of the Monitor, and those that have ended, in a SQLite file beside that of the charts."""
+"""Alerts over a restart of the Monitor, and those that have ended, in a SQLite file next to that of the charts."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ paused on request, the certificate of one that uses none.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
@@ -56,28 +57,32 @@ class Subjects:
         self._changes = changes
         self._listener = listener
         self._increases = Increases()
+        self._host = socket.gethostname()
 
     def of(
         self, view: View, now_ms: int, active: Mapping[Key, Active] | None = None
     ) -> tuple[list[Subject], set[Scope]]:
         """The subjects, and the kinds that are known. active: alerts that there are."""
-        cluster = Subject("cluster", "", _cluster(view))
-        own = self._own(now_ms)
+        monitor = Subject("monitor", self._host, self._monitor(view), own=True)
         if view.stale_since_ms is not None or not view.read_ms:
-            return [cluster], {"cluster"}
+            return [monitor], {"monitor"}
         self._increases.forget(task.name for task in view.tasks)
-        found = [cluster, *own]
+        found = [monitor, Subject("cluster", "", _cluster(view)), *self._own(now_ms)]
         found += [Subject("task", task.name, self._task(task, now_ms), task.labels) for task in view.tasks]
         machines = [machine for machine in view.machines if machine.state != "stopped"]
         found += [Subject("machine", machine.host, _machine(machine)) for machine in machines]
         found += _lost_sight(view, active or {}, now_ms)
         found += [Subject("address", address.name, _address(address)) for address in view.addresses]
         found += _servers(view, now_ms)
-        return found, {"cluster", *FROZEN_WITHOUT_ZOOKEEPER}
+        return found, {"monitor", *FROZEN_WITHOUT_ZOOKEEPER}
 
     def _own(self, now_ms: int) -> list[Subject]:
         own = self._listener()
-        return [_listener("monitor", "", own[0], own[1], now_ms)] if own is not None else []
+        return [_listener("monitor", self._host, *own, now_ms, own=True)] if own is not None else []
+
+    def _monitor(self, view: View) -> dict[str, Value]:
+        connected = view.stale_since_ms is None and view.read_ms > 0
+        return {"host": self._host, "zookeeper_connected": connected, "zookeeper_silence_seconds": view.age_s}
 
     def _task(self, task: TaskRow, now_ms: int) -> dict[str, Value]:
         changes = self._changes(task.name)
@@ -172,22 +177,19 @@ def _servers(view: View, now_ms: int) -> Iterator[Subject]:
             yield _listener("server", server.host, server.certificate_ms, server.certificate_problem, now_ms)
 
 
-def _listener(process: str, host: str, expires_ms: int, problem: bool, now_ms: int) -> Subject:
+def _listener(process: str, host: str, expires_ms: int, problem: bool, now_ms: int, *, own: bool = False) -> Subject:
     figures: dict[str, Value] = {
         "process": process,
         "host": host,
         "certificate_left_seconds": (expires_ms - now_ms) / 1000,
         "certificate_not_loaded": problem,
     }
-    return Subject("listener", f"{process} {host}".strip(), figures)
+    return Subject("listener", f"{process} {host}", figures, own=own)
 
 
 def _cluster(view: View) -> dict[str, Value]:
-    connected = view.stale_since_ms is None and view.read_ms > 0
     return {
-        "zookeeper_connected": connected,
-        "zookeeper_silence_seconds": view.age_s,
-        "tasks": len(view.tasks) if connected else None,
-        "machines_online": view.tiles.online if connected else None,
-        "maintenance": view.maintenance is not None if connected else None,
+        "tasks": len(view.tasks),
+        "machines_online": view.tiles.online,
+        "maintenance": view.maintenance is not None,
     }

@@ -26,11 +26,16 @@ class Key(NamedTuple):
     name: str
 
 
+def id_of(key: Key) -> str:
+    return hashlib.sha256("\0".join(key).encode()).hexdigest()[:16]
+
+
 class Subject(msgspec.Struct, frozen=True):
     """What an alert can be of.
 
     Attributes:
         name: "" for the cluster.
+        own: only this Monitor knows of it, and sends its alerts itself.
         figures: None: not known; left out: it does not apply, and no rule with it holds.
         labels: of the task.
     """
@@ -39,11 +44,13 @@ class Subject(msgspec.Struct, frozen=True):
     name: str
     figures: dict[str, Value]
     labels: dict[str, str] = {}
+    own: bool = False
 
 
 class Active(msgspec.Struct, frozen=True, kw_only=True):
     """An alert that is pending or firing, with what people read: kept with it, as its subject may be gone when it
-    ends. labels: those of the task and of the rule, for routes; task_labels: of the task alone."""
+    ends. labels: those of the task and of the rule, for routes; task_labels: of the task alone. own: of this
+    Monitor alone."""
 
     rule: str
     of: Scope
@@ -53,6 +60,7 @@ class Active(msgspec.Struct, frozen=True, kw_only=True):
     runbook: str
     labels: dict[str, str]
     task_labels: dict[str, str] = {}
+    own: bool = False
     alert: Alert
 
     @property
@@ -62,7 +70,7 @@ class Active(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """The same for the alert of each Monitor."""
-        return hashlib.sha256("\0".join(self.key).encode()).hexdigest()[:16]
+        return id_of(self.key)
 
     @property
     def firing(self) -> bool:
@@ -148,5 +156,6 @@ def _active(rule: Rule, subject: Subject, alert: Alert, former: Active | None) -
         runbook=rule.runbook,
         labels={**subject.labels, **rule.labels},
         task_labels=subject.labels,
+        own=subject.own,
         alert=alert,
     )

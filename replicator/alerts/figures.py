@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-Scope: TypeAlias = Literal["task", "machine", "address", "listener", "cluster"]
+Scope: TypeAlias = Literal["task", "machine", "address", "listener", "monitor", "cluster"]
 Kind: TypeAlias = Literal["seconds", "count", "flag", "text"]
 Value: TypeAlias = float | bool | str | None
 """None: not known. It is neither 0 nor FALSE."""
@@ -13,7 +13,8 @@ SCOPES: Final[dict[Scope, str]] = {
     "machine": "each machine with a Core, but those whose Core has ended on request",
     "address": "each address of the address book that the Server probes",
     "listener": "each Server and this Monitor, where they have a TLS certificate",
-    "cluster": "the installation as this Monitor sees it",
+    "monitor": "this Monitor; each Monitor sends its own alerts",
+    "cluster": "the installation",
 }
 
 
@@ -25,7 +26,7 @@ class Figure(NamedTuple):
 FIGURES: Final[dict[Scope, dict[str, Figure]]] = {
     "task": {
         "task": Figure("text", "name of the task"),
-        "state": Figure("text", "state as on the page, such as RUNNING, NO RUNNING, FAILED, PAUSED"),
+        "state": Figure("text", "state on the page, such as RUNNING, NO RUNNING, FAILED, PAUSED"),
         "host": Figure("text", "first Core in the queue of the task"),
         "running": Figure("count", "Cores that report RUNNING"),
         "standbys": Figure("count", "Cores that can take over"),
@@ -67,7 +68,7 @@ FIGURES: Final[dict[Scope, dict[str, Figure]]] = {
     },
     "address": {
         "name": Figure("text", "name in the address book"),
-        "address": Figure("text", "the address that it stands for"),
+        "address": Figure("text", "its present address"),
         "answers": Figure("flag", "the server of the address answers the probe"),
     },
     "listener": {
@@ -76,13 +77,16 @@ FIGURES: Final[dict[Scope, dict[str, Figure]]] = {
         "certificate_left_seconds": Figure("seconds", "time until its TLS certificate expires"),
         "certificate_not_loaded": Figure("flag", "changed TLS files can't be used"),
     },
-    "cluster": {
+    "monitor": {
+        "host": Figure("text", "its host"),
         "zookeeper_connected": Figure("flag", "ZooKeeper answers this Monitor and figures are current"),
         "zookeeper_silence_seconds": Figure("seconds", "age of the last figures that were read"),
+    },
+    "cluster": {
         "tasks": Figure("count", "tasks"),
         "machines_online": Figure("count", "machines that report"),
         "maintenance": Figure("flag", "maintenance of all tasks"),
     },
 }
-FROZEN_WITHOUT_ZOOKEEPER: Final = frozenset(FIGURES) - {"cluster"}
+FROZEN_WITHOUT_ZOOKEEPER: Final = frozenset(FIGURES) - {"monitor"}
 """What these are about is not known while ZooKeeper is away."""

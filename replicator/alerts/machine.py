@@ -1,4 +1,4 @@
-"""What becomes of one alert with each evaluation of its condition. Pure.
+"""The state machine of one alert: pending, firing, over. Pure.
 
 An alert that does not exist is None. It is pending while its condition holds and `for` is not over, then firing, and
 then, while the condition does not hold and `keep` is not over, still firing. Only time in which the condition is known

@@ -1,4 +1,4 @@
-"""Silences: which alerts nobody is notified of, until when, by whom and why. Pure."""
+"""Silences: which alerts are shown and not sent, until when, by whom and why. Pure."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E5152": (
             "alert routes not valid",
             "A file of alert routes has a key or a value that is not valid.",
-            "Correct the line that is named; `replicator alert routes FILE` reads the file without a Monitor.",
+            "Correct the line that is named; `replicator alert routes --alert-routes FILE` checks the file.",
         ),
         "E5153": (
             "alert not sent",

@@ -6,9 +6,9 @@ from replicator.alerts.evaluation import Active, Evaluator, Key, Subject
 from replicator.alerts.figures import FROZEN_WITHOUT_ZOOKEEPER, Scope, Value
 from replicator.alerts.rule import Rule
 
-ALL: set[Scope] = {"cluster", *FROZEN_WITHOUT_ZOOKEEPER}
+ALL: set[Scope] = {"monitor", *FROZEN_WITHOUT_ZOOKEEPER}
 LAG = Rule(name="Lag", of="task", when="lag_seconds > 30", for_s=2, summary="{task} is {lag_seconds} behind")
-AWAY = Rule(name="Away", of="cluster", when="zookeeper_connected = FALSE", severity="critical", summary="no data")
+AWAY = Rule(name="Away", of="monitor", when="zookeeper_connected = FALSE", severity="critical", summary="no data")
 KEY = Key("Lag", "task", "a")
 
 
@@ -17,7 +17,7 @@ def task(lag: float | None, name: str = "a", **labels: str) -> Subject:
 
 
 def cluster(connected: bool) -> Subject:
-    return Subject("cluster", "", {"zookeeper_connected": connected})
+    return Subject("monitor", "", {"zookeeper_connected": connected})
 
 
 def firing(evaluator: Evaluator | None = None) -> dict[Key, Active]:
@@ -30,9 +30,9 @@ def firing(evaluator: Evaluator | None = None) -> dict[Key, Active]:
     return active
 
 
-def test_without_zookeeper_tasks_are_frozen_and_the_cluster_has_its_own_alert() -> None:
+def test_without_zookeeper_tasks_are_frozen_and_the_monitor_has_its_alert() -> None:
     evaluator = Evaluator([LAG, AWAY])
-    active, changes = evaluator.evaluate([cluster(False)], {"cluster"}, firing(), 3000)
+    active, changes = evaluator.evaluate([cluster(False)], {"monitor"}, firing(), 3000)
     assert [change.active.rule for change in changes] == ["Away"]
     assert active[KEY].firing and active[KEY].alert.unknown_ms == 3000
     active, changes = evaluator.evaluate([cluster(True), task(3)], ALL, active, 900_000)

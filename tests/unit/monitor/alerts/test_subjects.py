@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from socket import gethostname
+
 import msgspec
 
 from monitor.alerts.subjects import HOUR_MS, Increases, Subjects
@@ -35,16 +37,17 @@ def test_every_figure_is_there_and_no_other() -> None:
     machines = (MachineView(host="m", state="online", tone="ok", since_ms=1),)
     servers = (ServerView("s", "https://s", 1, certificate_ms=now_ms()),)
     found = subjects(view_of(row(), addresses=addresses, machines=machines, servers=servers))
-    for (scope, _), subject in found.items():
-        assert subject.figures.keys() <= FIGURES[scope].keys()
+    for subject in found.values():
+        assert subject.figures.keys() <= FIGURES[subject.of].keys()
     for key in (
         ("machine", "m"),
         ("address", "app.db"),
         ("listener", "server s"),
-        ("listener", "monitor"),
+        ("listener", f"monitor {gethostname()}"),
+        ("monitor", gethostname()),
         ("cluster", ""),
     ):
-        assert found[key].figures.keys() == FIGURES[key[0]].keys()  # type: ignore[index]
+        assert found[key].figures.keys() == FIGURES[found[key].of].keys()
     left_out = FIGURES["task"].keys() - found["task", "t"].figures.keys()
     assert left_out == {"tables_differing", "verified_age_seconds", "unplaced", "group", "certificate_left_seconds"}
 
@@ -64,8 +67,8 @@ def test_the_certificate_of_a_task_whose_core_is_silent_is_not_known() -> None:
 def test_without_figures_only_the_cluster_is_known() -> None:
     stale = msgspec.structs.replace(view_of(row()), stale_since_ms=1)
     found, known = Subjects(lambda task: ()).of(stale, now_ms())
-    assert [each.of for each in found] == ["cluster"] and known == {"cluster"}
-    assert found[0].figures["zookeeper_connected"] is False and found[0].figures["tasks"] is None
+    assert [each.of for each in found] == ["monitor"] and known == {"monitor"}
+    assert found[0].figures["zookeeper_connected"] is False
 
 
 def test_machines_that_ended_on_request_have_no_alert() -> None:
