@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator
 from email import message_from_string, policy
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -133,16 +134,18 @@ def test_nobody_listens() -> None:
         deliver(route("webhook", made.url), message())
 
 
-def mail(port: int, tls: str, ca_file: str = "", password: str = "") -> Route:
+def mail(port: int, tls: Literal["starttls", "tls", "none"], ca_file: str = "", password: str = "") -> Route:
     to = Email(
         host="localhost", port=port, tls=tls, user="bus" if password else "", password=password, ca_file=ca_file,
         sender="Bus <bus@example.com>", to=("ops@example.com", "dba@example.com"),
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
     return Route(name="mail", kind="email", to=to)
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
-def test_mail_over_tls_with_a_login(authority: Authority, tls: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_over_tls_with_a_login(
+    authority: Authority, tls: Literal["starttls", "tls"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SMTP_PASSWORD", "s3cret")
     certificate, key = authority.leaf("localhost")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -10,14 +10,15 @@ from replicator.alerts.evaluation import Active
 from replicator.alerts.grouping import Due, Groups, Plan, plan
 from replicator.alerts.machine import Alert
 from replicator.alerts.route import Http, Route, labels_of, routes_for, shown_address
+from replicator.alerts.rule import Severity
 
 
-def alert(rule: str, name: str = "a", severity: str = "warning", fired_ms: int = 0, **labels: str) -> Active:
+def alert(rule: str, name: str = "a", severity: Severity = "warning", fired_ms: int = 0, **labels: str) -> Active:
     state = Alert(state="firing", since_ms=fired_ms, seen_ms=fired_ms, fired_ms=fired_ms)
     return Active(
         rule=rule, of="task", name=name, severity=severity, summary=f"{rule} {name}", runbook="", labels=labels,
         alert=state,
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def route(name: str = "r", **more: object) -> Route:
