@@ -3,9 +3,7 @@
 /                 the dashboard
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
-/tasks/NAME       the page of a task
-/api/tasks/NAME/history   points of its charts
-/api/tasks/NAME/timeline  which host was RUNNING when, and what happened
+/tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /alerts           what fires, what is silenced, and what has fired
@@ -39,17 +37,18 @@ from monitor.alerts.service import Alerts
 from monitor.alerts.subjects import Subjects
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
-from monitor.feed import Feed
+from monitor.feed import Feed, parts_of
 from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
+from monitor.overview_page import OverviewPage
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
 from monitor.snapshot_poller import SnapshotPoller
-from monitor.task_page import TaskPage
+from monitor.task_pages.assembled import TaskPagesOf
 from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
@@ -58,6 +57,7 @@ from replicator.errors import NotConnected
 from replicator.model.principal import Principal
 from replicator.telemetry import hosts
 from replicator.telemetry.server_certificate import ServerCertificate
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 STATIC = Path(__file__).parent / "static"
 
@@ -76,6 +76,8 @@ class Monitor:
         history: History,
         alerts: Alerts,
         sender: Sender,
+        coordinator: Coordinator,
+        layout: Layout,
     ) -> None:
         self._sender = sender
         self._certificate = certificate
@@ -85,18 +87,21 @@ class Monitor:
         self._metric_labels = metric_labels
         self._renderer = Renderer()
         self._feeds = SelectedFeeds(
-            feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
+            feed,
+            lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms(), alone=bool(task)),
         )
         self._documents = Documents(
             self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
         )
-        self._task_page = TaskPage(
+        self._overview = OverviewPage(lambda request: self._seen(_selector(request)), self._documents, self._renderer)
+        self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
             self._documents,
             self._renderer,
             history,
             poller.changes_of,
-            root,
+            coordinator,
+            layout,
         )
         self._alerts_page = AlertsPage(
             lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts, sender, access
@@ -110,19 +115,23 @@ class Monitor:
         """`task`: of a page of one."""
         return self._feeds.of(_selector(request), request.query_params.get("task", ""))
 
-    async def dashboard(self, request: Request) -> Response:
-        return self._documents.answer(request, "overview")
-
     async def updates(self, request: Request) -> Response:
-        return _json(self._feed(request).since(request.query_params.get("since", "")))
+        query = request.query_params
+        return _json(self._feed(request).since(query.get("since", ""), parts_of(query.get("parts"))))
 
     async def state(self, request: Request) -> Response:
         return _json(self._seen(_selector(request)))
 
     async def metrics(self, request: Request) -> Response:
         view, streams = self._seen(_selector(request)), self._feeds.of("").streams
-        sender = self._sender.view
-        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate, sender=sender)
+        text = exposition(
+            view,
+            streams=streams,
+            labels=self._metric_labels,
+            listener=self._certificate,
+            requests=REQUESTS.histogram(),
+            sender=self._sender.view,
+        )
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
@@ -144,7 +153,8 @@ class Monitor:
 
     def stream(self, request: Request) -> EventStream:
         version = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request))
+        parts = parts_of(request.query_params.get("parts"))
+        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request), parts=parts)
 
     async def _may_read(self, request: Request) -> bool:
         """Whether the login of a stream still holds: it may be revoked, or see other tasks, while the stream lasts."""
@@ -160,11 +170,11 @@ class Monitor:
             return self.stream(request)  # type: ignore[return-value]  # an ASGI application is all Starlette asks for
 
         return [
-            Route("/", self.dashboard),
+            *self._overview.routes(),
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
-            *self._task_page.routes(),
+            *self.task_pages.routes(),
             *self._alerts_page.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
@@ -229,10 +239,13 @@ def create_app(
         await asyncio.to_thread(alerts.stop)
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
+        monitor.task_pages.close()
         if access is not None:
             access.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, alerts, sender)
+    monitor = Monitor(
+        poller, feed, layout.root, metric_labels, access, certificate, kept, alerts, sender, coordinator, layout
+    )
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:
@@ -241,6 +254,7 @@ def create_app(
     app.state.poller = poller
     app.state.history = kept
     app.state.alerts = alerts
+    app.state.task_pages = monitor.task_pages
     return app
 
 

@@ -22,6 +22,7 @@ from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
+from replicator.coordination.sources.source_locks import SourceLocks
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.maintenance import Maintenance
@@ -34,6 +35,7 @@ from replicator.model.quarantine import TaskOrders
 from replicator.model.verification import VerificationReport
 from replicator.telemetry.log import get_logger
 from server.added_tables import orders_with
+from server.edit_locks import EditLocks, lost
 
 _POLL = 0.1
 CHECKED = 5
@@ -58,6 +60,7 @@ class TaskOperations:
         self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
         self._stopped = StoppedCores(coordinator, layout)
+        self.edits = EditLocks(coordinator, layout)
 
     # Reading
 
@@ -152,6 +155,7 @@ class TaskOperations:
         dry_run: bool = False,
         reason: str = "",
         restores: int | None = None,
+        edit_token: int | None = None,
     ) -> bool:
         """Writes a new configuration; False when it is the same already.
 
@@ -159,13 +163,15 @@ class TaskOperations:
             version: the caller's idea of the present version, or None to replace whatever is there. Either way nobody
                 else's change in between is overwritten unseen.
             restores: number of the earlier version that `config` is, for a rollback.
+            edit_token: of the lock to edit the task, under which alone it is written.
 
         Raises:
             VersionConflict: E4006.
             ConfigError: E1009 for what a task can't change.
-            CoordinationError: E4101, E4102 for a new address of the book that can't be used.
+            CoordinationError: E4101, E4102 for a new address of the book that can't be used; E4078, the lock is lost.
         """
         self._not_deleting(name)
+        proof = self.edits.proof(name, edit_token) if edit_token is not None else ""
         present, old = self._present(name)
         if version is not None and version != present:
             raise VersionConflict(
@@ -189,12 +195,32 @@ class TaskOperations:
         self._check_addresses(config, old)
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
-            self._registry.configure(name, to_data(config), by, present, ordered, reason=reason, restores=restores)
+            self._configure(name, config, by, present, ordered, reason, restores, proof)
             rollback = "" if restores is None else f"rollback to version {restores}"
             self._note(name, "configured", by, ": ".join(part for part in (rollback, reason) if part))
             if told:
                 self._note(name, "snapshot", by, told)
         return True
+
+    def _configure(
+        self,
+        name: str,
+        config: TaskConfig,
+        by: str,
+        present: int,
+        ordered: Ordered | None,
+        reason: str,
+        restores: int | None,
+        proof: str,
+    ) -> None:
+        try:
+            self._registry.configure(
+                name, to_data(config), by, present, ordered, reason=reason, restores=restores, proof=proof
+            )
+        except NodeMissing:
+            if proof and self._coordinator.exists(proof) is None:
+                raise lost(name, 0) from None
+            raise
 
     def _check_addresses(self, config: TaskConfig, old: TaskConfig | None) -> None:
         """Those that the task has already are checked by its Core: a missing one must not prevent other changes."""
@@ -259,10 +285,19 @@ class TaskOperations:
 
     def _desire(self, name: str, desired: str, by: str, reason: str) -> None:
         self._not_deleting(name)
-        if self._desired(name) != desired:
+        if self._desired(name) != desired or self._in_cutover(name):
             self._status.set(name, desired, by, reason)
             # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
             self._note(name, "pause" if desired == "paused" else "resume", by, reason)
+
+    def _in_cutover(self, name: str) -> bool:
+        """Then an operator's order ends that."""
+        try:
+            return bool(self._status.read(name).cutover)
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return False
 
     def retry(self, name: str, by: str, take_over: bool = False, reason: str = "") -> CommandRecord:
         """take_over: the sink's position, which is of a term that ZooKeeper does not know, is the task's own.
@@ -386,6 +421,10 @@ class TaskOperations:
             with contextlib.suppress(CoordinationError):
                 if self._overview.deleted(name):
                     self._removed(name)
+
+    def end_source_locks(self) -> list[str]:
+        """Of sources that were locked for a time, which is over. Done by the master; harmless twice."""
+        return SourceLocks(self._coordinator, self._layout).expire(now_ms())
 
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)

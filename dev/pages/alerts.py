@@ -20,7 +20,7 @@ def _rules() -> str:
     lines = ["| rule | of | condition | for | severity | runbook |", "|---|---|---|---|---|---|"]
     for rule in shipped():
         page_, _, section = rule.runbook.removeprefix("docs/").partition("#")
-        link = f"[{section.replace('-', ' ') or page_.removesuffix('.md')}]({page_}{'#' + section if section else ''})"
+        link = f"[runbook]({page_}#{section})"
         wait = written(rule.for_s) if rule.for_s else ""
         lines.append(f"| `{rule.name}` | {rule.of} | `{rule.when}` | {wait} | {rule.severity} | {link} |")
     return "\n".join(lines) + "\n"

@@ -39,7 +39,7 @@ class Alerting(msgspec.Struct, frozen=True, kw_only=True):
     def opened(
         self, coordinator: Coordinator, layout: Layout, view: Callable[[], View], subjects: Subjects
     ) -> tuple[Alerts, Sender]:
-        """Raises ProcessError E5150, E5151, E5152."""
+        """Raises ProcessError E5180, E5181, E5182."""
         routes = RoutesOfFile(self.routes)
         alerts = Alerts(view, subjects, RulesOfFile(self.rules), self._store(), lambda: sender.view)
         sender = Sender(coordinator, layout, routes, lambda: alerts, self.address)
@@ -49,5 +49,5 @@ class Alerting(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return AlertStore(self.history)
         except (OSError, sqlite3.Error) as error:
-            log.warning("alerts begin with the start of this Monitor", code="E5156", error=str(error))
+            log.warning("alerts begin with the start of this Monitor", code="E5186", error=str(error))
             return AlertStore(None)

@@ -50,12 +50,12 @@ class AlertsPage:
         self._alerts = alerts
 
     async def page(self, request: Request) -> Response:
-        return self._documents.answer(request, "alerts", **self._values(request))
+        return self._documents.answer(request, "alerts", now=now_ms(), **self._values(request))
 
     async def body(self, request: Request) -> Response:
         session = self._access.session(request.scope) if self._access is not None else None
         csrf = session.csrf if session is not None else ""
-        text = self._renderer.part("alerts_body", csrf=csrf, **self._values(request))
+        text = self._renderer.part("alerts_body", now_ms(), csrf=csrf, **self._values(request))
         return HTMLResponse(text, headers=NO_STORE)
 
     async def test(self, request: Request) -> Response:
@@ -66,7 +66,7 @@ class AlertsPage:
         try:
             await asyncio.to_thread(self._sender.test, form.get("route", ""))
         except ProcessError as error:
-            return PlainTextResponse(f"{error}\n", 404 if error.code == "E5154" else 502, headers=NO_STORE)
+            return PlainTextResponse(f"{error}\n", 404 if error.code == "E5184" else 502, headers=NO_STORE)
         return RedirectResponse("/alerts#h-routes", 303, headers=NO_STORE)
 
     def _may_test(self, request: Request) -> bool:
@@ -93,7 +93,7 @@ class AlertsPage:
 
     def _values(self, request: Request) -> dict[str, Any]:
         view, whole = self._visible(request)
-        return {"alerts": view, "now": now_ms(), "may_test": whole and self._may_test(request)}
+        return {"alerts": view, "may_test": whole and self._may_test(request)}
 
     def _visible(self, request: Request) -> tuple[AlertsView, bool]:
         """What the login may see, and whether that is everything."""

@@ -23,7 +23,7 @@ class RoutesOfFile:
         problem, problem_ms: why a changed file is not in use, and since when; "" where it is.
 
     Raises:
-        ProcessError: E5151, E5152.
+        ProcessError: E5181, E5182.
     """
 
     def __init__(self, path: Path | None) -> None:

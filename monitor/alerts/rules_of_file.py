@@ -42,7 +42,7 @@ class RulesOfFile:
         problem: why a changed file is not in use, "" where it is.
 
     Raises:
-        ProcessError: E5150, E5151.
+        ProcessError: E5180, E5181.
     """
 
     def __init__(self, path: Path | None, read: Callable[[Path], tuple[Rule, ...]] = load) -> None:

@@ -48,7 +48,7 @@ class Sender:
     Args:
         alerts: what fires.
         address: of this Monitor, for messages; "" while it is not known.
-        send: raises ProcessError E5153.
+        send: raises ProcessError E5183.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Sender:
             self._election.leave()
 
     def test(self, name: str) -> None:
-        """Sends a test message and its end. Raises ProcessError E5153, E5154."""
+        """Sends a test message and its end. Raises ProcessError E5183, E5184."""
         route = next((one for one in self.routes if one.name == name), None)
         if route is None:
-            raise ProcessError("E5154", f"there is no route '{name[:64]}'")
+            raise ProcessError("E5184", f"there is no route '{name[:64]}'")
         for message in trial(name, self._clock(), self._root, self._address()):
             self._deliver(route, message)
 
@@ -129,16 +129,16 @@ class Sender:
         if not self._routes.configured:
             return "", "", 0
         if self._routes.problem:
-            return "E5152", self._routes.problem, self._routes.problem_ms
+            return "E5182", self._routes.problem, self._routes.problem_ms
         if self._refused is not None:
-            return "E5157", f"this Monitor can't be elected: {self._refused.what}", self._refused_ms
+            return "E5187", f"this Monitor can't be elected: {self._refused.what}", self._refused_ms
         if self._away_ms and self._clock() - self._away_ms > _AWAY_MS:
             what = "ZooKeeper does not answer, so that no Monitor is elected; only this outage is reported"
             return "E4001", what, self._away_ms
         failing = [one for one in self._states.views(self.routes) if one.problem]
         if failing:
             first = min(failing, key=lambda one: one.failing_ms)
-            return "E5153", first.problem, first.failing_ms
+            return "E5183", first.problem, first.failing_ms
         return "", "", 0
 
     # Threads
@@ -177,7 +177,7 @@ class Sender:
             log.info("another monitor sends alerts from now on")
         except CoordinationError as error:
             if self._refused is None:
-                log.error("this monitor can't be elected to send alerts", code="E5157", error=error.what)
+                log.error("this monitor can't be elected to send alerts", code="E5187", error=error.what)
                 self._refused_ms = self._clock()
             self._refused = error
 

@@ -219,7 +219,7 @@ class Alerts:
 
     def _failed(self, error: sqlite3.Error) -> None:
         if not self.problem:
-            log.error("alerts can't be stored", code="E5156", file=str(self._store.path), error=str(error))
+            log.error("alerts can't be stored", code="E5186", file=str(self._store.path), error=str(error))
         self.problem = str(error)
 
 

@@ -22,7 +22,7 @@ TIMEOUT: Final = 10.0
 
 
 def deliver(route: Route, message: Message) -> None:
-    """Returns when the receiver has accepted the message. Raises ProcessError E5153."""
+    """Returns when the receiver has accepted the message. Raises ProcessError E5183."""
     try:
         if isinstance(route.to, Email):
             _mail(route.to, message)
@@ -37,7 +37,7 @@ def deliver(route: Route, message: Message) -> None:
 
 
 def resolved(reference: str) -> str:
-    """The secret, read now: a file that has changed counts at once. Raises ProcessError E5153, without the secret."""
+    """The secret, read now: a file that has changed counts at once. Raises ProcessError E5183, without the secret."""
     kind, _, name = reference.partition(":")
     if kind == "env":
         found = os.environ.get(name, "")
@@ -49,7 +49,7 @@ def resolved(reference: str) -> str:
         except (OSError, UnicodeDecodeError):
             found = ""
     if not found:
-        raise ProcessError("E5153", f"{where} with a secret of a route can't be used", found="absent or empty")
+        raise ProcessError("E5183", f"{where} with a secret of a route can't be used", found="absent or empty")
     return found
 
 
@@ -129,4 +129,4 @@ def _reason(error: Exception) -> str:
 
 def _failed(route: Route, found: str, fix: str = "") -> ProcessError:
     what = f"the route '{route.name}' did not accept a message ({shown_address(route)})"
-    return ProcessError("E5153", what, found=found, fix=fix)
+    return ProcessError("E5183", what, found=found, fix=fix)

@@ -40,16 +40,16 @@ MOST: Final = 100
 
 
 def load(path: Path) -> tuple[Route, ...]:
-    """Raises ProcessError E5151, E5152."""
+    """Raises ProcessError E5181, E5182."""
     return routes(content(path), str(path))
 
 
 def routes(text: str | bytes, origin: str) -> tuple[Route, ...]:
-    """Raises ProcessError E5152."""
+    """Raises ProcessError E5182."""
     try:
         document = parse(text)
     except ConfigError as error:
-        raise ProcessError("E5152", f"{origin}: {error.what}", found=error.found, wanted=error.wanted) from None
+        raise ProcessError("E5182", f"{origin}: {error.what}", found=error.found, wanted=error.wanted) from None
     return _Reader(document, origin).routes()
 
 
@@ -201,7 +201,7 @@ class _Reader:
             at = at[:-1]
         line = self._document.lines.get(at)
         where = f"{self._origin}, line {line}" if line else self._origin
-        raise ProcessError("E5152", f"{where}: a route of alerts is not valid", found=found, wanted=wanted)
+        raise ProcessError("E5182", f"{where}: a route of alerts is not valid", found=found, wanted=wanted)
 
 
 def is_reference(text: str) -> bool:

@@ -49,24 +49,24 @@ def shipped() -> tuple[Rule, ...]:
 
 
 def load(path: Path) -> tuple[Rule, ...]:
-    """The rules of a file together with the shipped ones. Raises ProcessError E5150, E5151."""
+    """The rules of a file together with the shipped ones. Raises ProcessError E5180, E5181."""
     return rules(content(path), str(path))
 
 
 def content(path: Path) -> bytes:
-    """Raises ProcessError E5151."""
+    """Raises ProcessError E5181."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ProcessError("E5151", f"{path} can't be read", found=error.strerror or str(error)) from None
+        raise ProcessError("E5181", f"{path} can't be read", found=error.strerror or str(error)) from None
 
 
 def rules(text: str | bytes, origin: str) -> tuple[Rule, ...]:
-    """origin: name of the file, for errors. Raises ProcessError E5150."""
+    """origin: name of the file, for errors. Raises ProcessError E5180."""
     try:
         document = parse(text)
     except ConfigError as error:
-        raise ProcessError("E5150", f"{origin}: {error.what}", found=error.found, wanted=error.wanted) from None
+        raise ProcessError("E5180", f"{origin}: {error.what}", found=error.found, wanted=error.wanted) from None
     return _Reader(document, origin, shipped()).rules()
 
 
@@ -193,7 +193,7 @@ class _Reader:
             at = at[:-1]
         line = self._document.lines.get(at)
         where = f"{self._origin or 'the rules'}, line {line}" if line else self._origin or "the rules"
-        raise ProcessError("E5150", f"{where}: an alert rule is not valid", found=found, wanted=wanted)
+        raise ProcessError("E5180", f"{where}: an alert rule is not valid", found=found, wanted=wanted)
 
 
 def _kind(value: Any) -> str:

@@ -65,7 +65,7 @@ def covering(
 
 
 def check(matchers: Matchers, seconds: int, reason: str) -> None:
-    """Raises ProcessError E5155."""
+    """Raises ProcessError E5185."""
     if not (matchers.rule or matchers.task or matchers.machine or matchers.labels):
         raise _invalid("no matcher: it would silence everything", "a rule, a task, a machine or a label")
     if matchers.rule and NAME.fullmatch(matchers.rule) is None:
@@ -87,4 +87,4 @@ def _is_label(key: str, value: str) -> bool:
 
 
 def _invalid(found: str, wanted: str) -> ProcessError:
-    return ProcessError("E5155", "the silence is not valid", found=found, wanted=wanted)
+    return ProcessError("E5185", "the silence is not valid", found=found, wanted=wanted)

@@ -40,7 +40,7 @@ class Silences:
         return sorted(found, key=lambda each: (each.until_ms, each.id))
 
     def read(self, id_: str) -> Silence:
-        """Raises ProcessError E5154."""
+        """Raises ProcessError E5184."""
         try:
             if ID.fullmatch(id_) is None:
                 raise _unknown(id_)
@@ -50,11 +50,11 @@ class Silences:
             raise _unknown(id_) from None
 
     def add(self, matchers: Matchers, seconds: int, by: str, reason: str) -> Silence:
-        """Raises ProcessError E5155."""
+        """Raises ProcessError E5185."""
         check(matchers, seconds, reason)
         self.trim()
         if len(self.list()) >= MOST:
-            raise ProcessError("E5155", "there are too many silences", found=str(MOST), wanted=f"fewer than {MOST}")
+            raise ProcessError("E5185", "there are too many silences", found=str(MOST), wanted=f"fewer than {MOST}")
         now = now_ms()
         record = SilenceRecord(
             rule=matchers.rule,
@@ -71,7 +71,7 @@ class Silences:
         return _silence(id_, record)
 
     def remove(self, id_: str) -> None:
-        """Raises ProcessError E5154."""
+        """Raises ProcessError E5184."""
         try:
             if ID.fullmatch(id_) is None:
                 raise _unknown(id_)
@@ -100,4 +100,4 @@ def _silence(id_: str, record: SilenceRecord) -> Silence:
 
 
 def _unknown(id_: str) -> ProcessError:
-    return ProcessError("E5154", f"there is no silence '{id_[:40]}'", fix="`replicator alert silences` lists them.")
+    return ProcessError("E5184", f"there is no silence '{id_[:40]}'", fix="`replicator alert silences` lists them.")

@@ -90,7 +90,7 @@ def silence_alerts(
     wanted: Annotated[Wanted, Depends(_wanted)],
 ) -> Response:
     """Silences the alerts that match all of rule, task, machine and labels that are given: the Monitors show them and
-    send no messages of them. A login with a selector has to name one of its tasks. 422 E5155 for a silence without a
+    send no messages of them. A login with a selector has to name one of its tasks. 422 E5185 for a silence without a
     matcher, an end or a reason."""
     check(wanted.matchers, wanted.seconds, wanted.reason)
     _check_scope(login, operations, wanted.task)
@@ -107,12 +107,12 @@ def unsilence_alerts(
     id: Id,  # noqa: A002 - as in the path
     reason: Why = "",
 ) -> Response:
-    """Ends a silence before its time. 404 E5154 if it does not exist."""
+    """Ends a silence before its time. 404 E5184 if it does not exist."""
     found = silences.read(id)
     try:
         _check_scope(login, operations, found.matchers.task)
     except (NodeMissing, ProcessError):
-        raise ProcessError("E5154", f"there is no silence '{id[:40]}'") from None
+        raise ProcessError("E5184", f"there is no silence '{id[:40]}'") from None
     silences.remove(id)
     facts = facts_of(request.scope)
     facts.target, facts.reason = found.id, reason

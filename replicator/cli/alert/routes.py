@@ -73,7 +73,7 @@ def test(route: str, file: Path) -> None:
     wanted = next((one for one in found if one.name == route), None)
     if wanted is None:
         names = ", ".join(one.name for one in found)
-        raise ProcessError("E5154", f"there is no route '{route[:64]}'", wanted=names)
+        raise ProcessError("E5184", f"there is no route '{route[:64]}'", wanted=names)
     for message in trial(wanted.name, int(time.time() * 1000)):
         deliver(wanted, message)
     click.echo(f"{wanted.name}: accepted a test message and its end", err=True)

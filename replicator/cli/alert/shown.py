@@ -125,4 +125,4 @@ def _of_rule(rule: Rule) -> dict[str, Any]:
 
 def _unknown(rule: str, alerts: dict[str, Any]) -> ProcessError:
     near = [one["name"] for one in alerts["rules"] if rule.lower() in one["name"].lower()]
-    return ProcessError("E5154", f"there is no alert rule '{rule[:64]}'", wanted=", ".join(near[:5]))
+    return ProcessError("E5184", f"there is no alert rule '{rule[:64]}'", wanted=", ".join(near[:5]))

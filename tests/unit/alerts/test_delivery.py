@@ -105,7 +105,7 @@ def test_what_is_not_accepted_is_an_error_without_the_address(http: Received, st
     http.status, http.location = status, f"{http.url}/elsewhere"
     with pytest.raises(ProcessError) as refused:
         deliver(route("slack", f"{http.url}/services/secret"), message())
-    assert refused.value.code == "E5153" and str(status) in refused.value.found
+    assert refused.value.code == "E5183" and str(status) in refused.value.found
     assert "services" not in str(refused.value) and len(http.requests) == 1
 
 
@@ -130,7 +130,7 @@ def test_an_address_that_is_not_allowed_is_not_connected_to(http: Received, monk
 def test_nobody_listens() -> None:
     made = Received()
     made.close()
-    with pytest.raises(ProcessError, match="E5153"):
+    with pytest.raises(ProcessError, match="E5183"):
         deliver(route("webhook", made.url), message())
 
 

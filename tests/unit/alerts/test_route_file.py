@@ -62,7 +62,7 @@ def test_the_example_is_valid() -> None:
 def test_errors_name_the_line_and_no_secret(text: str, line: int | None, found: str) -> None:
     with pytest.raises(ProcessError) as refused:
         routes(text, "routes.yaml")
-    assert refused.value.code == "E5152" and "secret" not in str(refused.value).replace("with a secret", "")
+    assert refused.value.code == "E5182" and "secret" not in str(refused.value).replace("with a secret", "")
     assert found in refused.value.found
     if line is not None:
         assert f"routes.yaml, line {line}:" in refused.value.what

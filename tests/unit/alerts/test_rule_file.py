@@ -138,7 +138,7 @@ def test_a_shipped_rule_is_changed_disabled_or_left_out() -> None:
 def test_errors_name_the_line(text: str, line: int, found: str) -> None:
     with pytest.raises(ProcessError) as refused:
         rules(text, "own.yaml")
-    assert refused.value.code == "E5150"
+    assert refused.value.code == "E5180"
     assert refused.value.what == f"own.yaml, line {line}: an alert rule is not valid"
     assert found in refused.value.found and refused.value.wanted
 
@@ -146,10 +146,10 @@ def test_errors_name_the_line(text: str, line: int, found: str) -> None:
 def test_text_that_is_not_yaml(tmp_path: Path) -> None:
     with pytest.raises(ProcessError) as refused:
         rules("rules: [", "own.yaml")
-    assert refused.value.code == "E5150" and "line" in refused.value.found
+    assert refused.value.code == "E5180" and "line" in refused.value.found
     with pytest.raises(ProcessError) as missing:
         load(tmp_path / "none.yaml")
-    assert missing.value.code == "E5151"
+    assert missing.value.code == "E5181"
 
 
 @pytest.mark.parametrize("text", ["0s", "30s", "5m", "1h30m", "1d", "2d1h"])

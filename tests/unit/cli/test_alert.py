@@ -36,7 +36,7 @@ def test_silence_and_unsilence(cli: Cli, world: World) -> None:
     assert cli("alert", "unsilence", id_).exit_code == 0
     assert "Nothing is silenced." in cli("alert", "silences").stderr
     gone = cli("alert", "unsilence", id_)
-    assert gone.exit_code != 0 and "E5154" in gone.stderr
+    assert gone.exit_code != 0 and "E5184" in gone.stderr
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_ls_and_describe(cli: Cli, monitor: str) -> None:
     described = cli("alert", "describe", "BusTaskFailed", "--monitor", monitor).stdout
     assert "Condition:  state IN ('FAILED', 'UNREADABLE')" in described and "billing_invoices" in described
     unknown = cli("alert", "describe", "Bus", "--monitor", monitor)
-    assert unknown.exit_code != 0 and "E5154" in unknown.stderr
+    assert unknown.exit_code != 0 and "E5184" in unknown.stderr
 
 
 def test_without_a_monitor(cli: Cli, world: World) -> None:
@@ -83,7 +83,7 @@ def test_rules(cli: Cli, monitor: str, tmp_path: Path) -> None:
     assert "lag_seconds > 60" in table
     path.write_text("rules: [{name: BusLag, when: lag > 60}]")
     wrong = cli("alert", "rules", "--check", str(path))
-    assert wrong.exit_code != 0 and "E5150" in wrong.stderr and "line 1" in wrong.stderr
+    assert wrong.exit_code != 0 and "E5180" in wrong.stderr and "line 1" in wrong.stderr
 
 
 def test_routes_and_a_test_message(cli: Cli, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_routes_and_a_test_message(cli: Cli, tmp_path: Path) -> None:
         assert [body["status"] for body in received.bodies] == ["firing", "resolved"]
         received.status = 500
         failed = cli("alert", "test", "hook", "--alert-routes", str(path))
-        assert failed.exit_code != 0 and "E5153" in failed.stderr and "500" in failed.stderr
-        assert "E5154" in cli("alert", "test", "other", "--alert-routes", str(path)).stderr
+        assert failed.exit_code != 0 and "E5183" in failed.stderr and "500" in failed.stderr
+        assert "E5184" in cli("alert", "test", "other", "--alert-routes", str(path)).stderr
     finally:
         received.close()

@@ -32,7 +32,7 @@ def test_a_silence_is_made_listed_and_ended(world: World) -> None:
     assert stored.covers("BusLag", "task", "orders", {"env": "prod"}, now_ms())
     assert world.http.delete(f"{PATH}/{id_}", params={"reason": "done"}).status_code == 204
     assert world.http.get(PATH).json()["items"] == []
-    assert code(world.http.delete(f"{PATH}/{id_}")) == (404, "E5154")
+    assert code(world.http.delete(f"{PATH}/{id_}")) == (404, "E5184")
     entries = {one["operation"]: one for one in world.http.get("/audit").json()["items"] if one["outcome"] == "done"}
     assert entries["silenceAlerts"]["target"] == "orders" and entries["silenceAlerts"]["reason"] == "why"
     assert entries["unsilenceAlerts"]["reason"] == "done"
@@ -42,14 +42,14 @@ def test_a_silence_is_made_listed_and_ended(world: World) -> None:
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        ({}, (422, "E5155")),
-        ({"rule": "a b"}, (422, "E5155")),
-        ({"rule": "BusLag", "seconds": 0}, (422, "E5155")),
-        ({"rule": "BusLag", "seconds": 10**9}, (422, "E5155")),
-        ({"rule": "BusLag", "reason": " "}, (422, "E5155")),
-        ({"rule": "BusLag", "reason": "a\nb"}, (422, "E5155")),
-        ({"task": "a", "machine": "b"}, (422, "E5155")),
-        ({"labels": {"a b": "c"}}, (422, "E5155")),
+        ({}, (422, "E5185")),
+        ({"rule": "a b"}, (422, "E5185")),
+        ({"rule": "BusLag", "seconds": 0}, (422, "E5185")),
+        ({"rule": "BusLag", "seconds": 10**9}, (422, "E5185")),
+        ({"rule": "BusLag", "reason": " "}, (422, "E5185")),
+        ({"rule": "BusLag", "reason": "a\nb"}, (422, "E5185")),
+        ({"task": "a", "machine": "b"}, (422, "E5185")),
+        ({"labels": {"a b": "c"}}, (422, "E5185")),
         ({"rule": "BusLag", "colour": "red"}, (422, "E1003")),
         ({"rule": 7}, (422, "E1003")),
         ({"seconds": "long"}, (422, "E1003")),
@@ -83,7 +83,7 @@ def test_there_are_not_too_many(world: World, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("replicator.alerts.silence_store.MOST", 2)
     for _ in range(2):
         assert post(world, rule="BusLag").status_code == 201
-    assert code(post(world, rule="BusLag")) == (422, "E5155")
+    assert code(post(world, rule="BusLag")) == (422, "E5185")
 
 
 def test_roles_and_selectors(world: World) -> None:
@@ -104,7 +104,7 @@ def test_roles_and_selectors(world: World) -> None:
     assert made.status_code == 201
     assert len(world.http.get(PATH, headers=red).json()["items"]) == 1
     assert world.http.get(PATH, headers=blue).json()["items"] == []
-    assert code(world.http.delete(f"{PATH}/{made.json()['id']}", headers=blue)) == (404, "E5154")
+    assert code(world.http.delete(f"{PATH}/{made.json()['id']}", headers=blue)) == (404, "E5184")
     assert world.http.delete(f"{PATH}/{made.json()['id']}", headers=red).status_code == 204
 
 

@@ -73,7 +73,7 @@ class Watcher:
 
     def send(self, route: Route, message: Message) -> None:
         if self.bus.broken:
-            raise ProcessError("E5153", self.bus.broken, found="HTTP 500")
+            raise ProcessError("E5183", self.bus.broken, found="HTTP 500")
         self.bus.accepted.append((self.name, message))
 
     def step(self) -> None:
@@ -173,9 +173,9 @@ def test_a_route_that_fails_is_said_tried_again_later_and_loses_nothing(bus: Bus
     bus.broken = "no"
     bus.pass_(60, first)
     view = first.sender.view
-    assert (view.code, bool(view.since_ms)) == ("E5153", True) and "HTTP 500" in view.problem
+    assert (view.code, bool(view.since_ms)) == ("E5183", True) and "HTTP 500" in view.problem
     assert 3 <= view.routes[0].failed <= 5, "5, 10, 20 s between"
-    assert first.alerts.marked(bus.view).alert_code == "E5153"
+    assert first.alerts.marked(bus.view).alert_code == "E5183"
     bus.broken = ""
     bus.pass_(80, first)
     assert bus.said == ["+BusTaskFailed"] and not first.sender.view.problem
@@ -196,7 +196,7 @@ def test_routes_are_read_again_and_a_bad_file_leaves_the_former_ones(bus: Bus) -
     bus.pass_(5, first)
     bus.path.write_text("routes: [")
     bus.pass_(30, first)
-    assert first.sender.view.code == "E5152" and bus.said == ["+BusTaskFailed"]
+    assert first.sender.view.code == "E5182" and bus.said == ["+BusTaskFailed"]
     bus.path.write_text(ROUTES.replace("name: all", "name: other"))
     bus.pass_(30, first)
     assert not first.sender.view.problem
@@ -233,5 +233,5 @@ def test_a_test_message_goes_out_from_any_monitor(bus: Bus) -> None:
     first = Watcher(bus, "first")
     first.sender.test("all")
     assert [message.test for _, message in bus.accepted] == [True, True]
-    with pytest.raises(ProcessError, match="E5154"):
+    with pytest.raises(ProcessError, match="E5184"):
         first.sender.test("none")

@@ -124,7 +124,7 @@ def test_rules_are_read_again_and_a_bad_file_leaves_the_former_ones(tmp_path: Pa
 
 def test_a_monitor_does_not_start_with_rules_that_are_not_valid(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("rules: 1")
-    with pytest.raises(ProcessError, match="E5150"):
+    with pytest.raises(ProcessError, match="E5180"):
         RulesOfFile(tmp_path / "rules.yaml")
 
 
