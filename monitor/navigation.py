@@ -14,7 +14,7 @@ class Entry(msgspec.Struct, frozen=True):
     title: str
 
 
-NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/audit", "Audit"))
+NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/alerts", "Alerts"), Entry("/audit", "Audit"))
 _FOLDERS: Final = ("/tasks/", "/machines/")
 
 

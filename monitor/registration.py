@@ -32,6 +32,7 @@ class Registration:
 
     Attributes:
         process: id of this process in the tree.
+        address: where this Monitor listens, "" before `start`.
     """
 
     def __init__(self, coordinator: Coordinator, layout: Layout, *, required: bool) -> None:
@@ -40,14 +41,14 @@ class Registration:
         self._required = required
         self.process = uuid.uuid4().hex
         self._since_ms = now_ms()
-        self._address = ""
+        self.address = ""
         self._kick = threading.Event()
         self._stopped = False
         self._said = ""
         self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
     def start(self, address: str) -> None:
-        self._address = address
+        self.address = address
         self._coordinator.on_connection(self._connection_changed)
         self._thread.start()
 
@@ -92,7 +93,7 @@ class Registration:
     def _register(self) -> None:
         host = socket.gethostname()
         record = MonitorRecord(
-            host=host, pid=os.getpid(), address=self._address, since_ms=self._since_ms, login=self._required
+            host=host, pid=os.getpid(), address=self.address, since_ms=self._since_ms, login=self._required
         )
         prefix = self._layout.monitor_prefix(host, self.process)
         self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)

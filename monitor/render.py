@@ -53,6 +53,7 @@ class Renderer:
             stamp=formatting.stamp,
             spark=formatting.spark,
             address=formatting.address,
+            runbook=formatting.runbook,
             task_page=formatting.task_page,
             search=formatting.search,
             iso=formatting.iso,

@@ -12,6 +12,8 @@ from functools import partial
 
 import msgspec
 
+from replicator.alerts.silence import Silence
+from replicator.alerts.silence_store import Silences
 from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.cached_overview import CachedOverview
 from replicator.coordination.layout import Layout
@@ -53,6 +55,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     servers: tuple[ServerRecord, ...] = ()
     addresses: tuple[AddressNode, ...] = ()
     maintenance: MaintenanceRecord | None = None
+    silences: tuple[Silence, ...] = ()
 
 
 class SnapshotReader:
@@ -70,6 +73,7 @@ class SnapshotReader:
         self._maintenance = Maintenance(self._cache, layout)
         self._stopped = StoppedCores(self._cache, layout)
         self._book = AddressBook(self._cache, layout)
+        self._silences = Silences(self._cache, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
@@ -91,6 +95,7 @@ class SnapshotReader:
             servers=self._servers(),
             addresses=tuple(self._book.nodes()),
             maintenance=self._maintenance.read(""),
+            silences=tuple(self._silences.list()),
             seconds=time.monotonic() - began,
         )
 

@@ -11,6 +11,9 @@ from typing import Literal
 import msgspec
 
 from monitor.role_changes import Change
+from replicator.alerts.figures import Scope
+from replicator.alerts.rule import Severity
+from replicator.alerts.silence import Silence
 from replicator.coordination.leadership.grace import LEASE
 from replicator.coordination.records import AddressFigures, CoreCounts, LiveFigures
 from replicator.model.histogram import Histogram
@@ -193,6 +196,15 @@ class Tiles(msgspec.Struct, frozen=True):
     rows_per_s: float = 0.0
 
 
+class AlertMark(msgspec.Struct, frozen=True):
+    """An alert that fires and is not silenced. name: of the task, the machine, and so on."""
+
+    rule: str
+    severity: Severity
+    of: Scope
+    name: str
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """The whole page.
 
@@ -204,6 +216,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
             has never read anything; None while they are. `stale_code`, `stale_reason`: why.
         connecting: nothing was read yet, and the Monitor has started only seconds ago.
         zookeeper_connected: ZooKeeper answers, and the figures are current.
+        alerts: the worst first; alerts_silenced: further ones that are silenced.
+        alert_code, alert_problem, alert_problem_ms: why this Monitor can't send messages, and since when.
+        silences: in ZooKeeper, also those that are over.
     """
 
     root: str
@@ -229,6 +244,12 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """task -> kind -> how many since this Monitor started."""
     failover_buckets: tuple[int, ...] = ()
     failover_seconds: float = 0.0
+    alerts: tuple[AlertMark, ...] = ()
+    alerts_silenced: int = 0
+    alert_code: str = ""
+    alert_problem: str = ""
+    alert_problem_ms: int = 0
+    silences: tuple[Silence, ...] = ()
 
     @property
     def lease_s(self) -> int:

@@ -62,6 +62,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
         failover_seconds=history.takeovers.sum,
+        silences=snapshot.silences,
     )
 
 

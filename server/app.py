@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fastapi import Depends, FastAPI
 
 import replicator
+from replicator.alerts.silence_store import Silences
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.access.logins import Logins
@@ -47,6 +48,7 @@ from server.routes import (
     processes,
     quarantine,
     secrets,
+    silences,
     snapshots,
     sources,
     table_definitions,
@@ -81,6 +83,7 @@ ROUTERS = (
     processes.router,
     cluster.router,
     outgoing.router,
+    silences.router,
     addresses.router,
     health.router,
     logins.router,
@@ -157,6 +160,7 @@ def create_routes(
     app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
     app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
+    app.state.silences = Silences(coordinator, layout)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)
     app.state.process_logs = ProcessLogs(coordinator, layout)

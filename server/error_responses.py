@@ -64,6 +64,8 @@ _STATUS = {
     "E5105": 409,
     "E5110": 404,
     "E5111": 504,
+    "E5184": 404,
+    "E5185": 422,
 }
 PRECONDITION: Final = "E4006"
 """What was read has changed: 412 where the request says what by If-Match, else 409."""

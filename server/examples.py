@@ -54,6 +54,17 @@ _TASK: Final = {
     "lag_s": 0.1,
     "config": CONFIG,
 }
+_SILENCE: Final = {
+    "id": "5e0c9a41b7d2",
+    "rule": "BusLag",
+    "task": _NAME,
+    "machine": "",
+    "labels": {},
+    "until_ms": _TIME + 7_200_000,
+    "by": "ann@10.0.0.7",
+    "reason": "large import until noon",
+    "created_ms": _TIME,
+}
 _TOKEN: Final = {
     "name": "ci",
     "role": "operator",
@@ -165,6 +176,7 @@ BODIES: Final[dict[str, Any]] = {
     "pinTask": {"to": "core-b", **_REASON},
     "unpinTask": _REASON,
     "moveTask": {"to": "core-b", **_REASON},
+    "silenceAlerts": {"rule": "BusLag", "task": _NAME, "seconds": 7200, "reason": "large import until noon"},
     "drainMachine": _REASON,
     "undrainMachine": _REASON,
     "maintainAll": {"on": "true", **_REASON},
@@ -354,6 +366,8 @@ ANSWERS: Final[dict[str, Any]] = {
         ],
     },
     "Cluster": {"apiVersion": "v1", "kind": "Cluster", "installation": "3f0c9a1be27d"},
+    "Silence": {"apiVersion": "v1", "kind": "Silence", **_SILENCE},
+    "SilenceList": {"apiVersion": "v1", "kind": "SilenceList", "items": [_SILENCE]},
     "Outgoing": {
         "apiVersion": "v1",
         "kind": "Outgoing",

@@ -10,6 +10,7 @@ import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.alerts.silence_store import Silences
 from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
@@ -18,7 +19,14 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, cutover_responses, group_responses, outgoing_responses, responses
+from server import (
+    access_responses,
+    cutover_responses,
+    group_responses,
+    outgoing_responses,
+    responses,
+    silence_responses,
+)
 from server.addresses import Address, AddressList, AddressOperations
 from server.cutovers import CutoverOperations
 from server.group_operations import GroupOperations
@@ -67,6 +75,8 @@ ANSWERS = (
     cutover_responses.CutoverList,
     Address,
     AddressList,
+    silence_responses.Silence,
+    silence_responses.SilenceList,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -209,6 +219,7 @@ GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations)
 CutoversOf = Annotated[CutoverOperations, Depends(_of_app("cutovers", CutoverOperations))]
 SourcesOf = Annotated[SourceOperations, Depends(_of_app("sources", SourceOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
+SilencesOf = Annotated[Silences, Depends(_of_app("silences", Silences))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]

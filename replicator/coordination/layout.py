@@ -32,6 +32,9 @@
         /locks/NAME/KIND-GUID-SEQUENCE              ephemeral sequential: one per claim to a lock (ClaimRecord)
         /locks/NAME/witness-GUID                    ephemeral: there as long as the claim of this GUID may be used
         /barriers/NAME/party-GUID-SEQUENCE          ephemeral sequential: one per party (PartyRecord)
+        /alerts/silences/ID                         which alerts no message is sent of (SilenceRecord)
+        /alerts/sender/...                          a lock: the Monitor that sends messages of alerts
+        /alerts/sent                                what was sent (SentRecord)
         /queues/NAME/item-SEQUENCE                  an item (ItemRecord)
         /queues/NAME/taken-SEQUENCE                 ephemeral: the item of this number is with a consumer (ClaimRecord)
         /queues/NAME/line/...                       a lock: the consumer that waits for the next item
@@ -257,6 +260,25 @@ class Layout:
 
     def purged_task(self, task: str) -> str:
         return f"{self.purged}/{escape(task)}"
+
+    @property
+    def alerts(self) -> str:
+        return f"{self.root}/alerts"
+
+    @property
+    def silences(self) -> str:
+        return f"{self.alerts}/silences"
+
+    def silence(self, id_: str) -> str:
+        return f"{self.silences}/{id_}"
+
+    @property
+    def alert_sender(self) -> str:
+        return f"{self.alerts}/sender"
+
+    @property
+    def alerts_sent(self) -> str:
+        return f"{self.alerts}/sent"
 
     @property
     def replica_ids(self) -> str:

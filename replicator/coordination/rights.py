@@ -3,7 +3,7 @@
 ZooKeeper checks CREATE and DELETE at the parent, so the rights of a node are those to its data (`r`, `w`) and those to
 its children (`c`, `d`). Administrators have all rights everywhere, including `a`, which changes an ACL; identities that
 are not in the record at /security have none. A Core removes no task. The Monitor writes only what it says of itself:
-the node of its listener, and its log lines where they are asked for.
+the node of its listener, and its log lines where they are asked for; and which alerts it has sent.
 """
 
 from __future__ import annotations
@@ -113,6 +113,13 @@ TABLE: Final[Mapping[str, Rights]] = {
     "servers/instance/*": Rights("r", "rw"),
     "monitors": Rights("r", "r", "cdr"),
     "monitors/*": Rights("r", "r", "rw"),
+    # The Server silences alerts; one Monitor, which has the lock, sends them and notes what it has sent.
+    "alerts": Rights("", "cr", "cr"),
+    "alerts/silences": Rights("", "cdr"),
+    "alerts/silences/*": Rights("", "r"),
+    "alerts/sender": Rights("", "r", "cdr"),
+    "alerts/sender/*": Rights("", "r", "rw"),
+    "alerts/sent": Rights("", "r", "rw"),
     # Each process creates and deletes its log lines, and only the Server, or an administrator, asks for them and reads
     # them.
     "logs": Rights("r", "cdr"),
@@ -154,6 +161,9 @@ FIXED: Final = (
     "servers",
     "servers/instance",
     "monitors",
+    "alerts",
+    "alerts/silences",
+    "alerts/sender",
     "logs",
     "logs/requests",
     "logs/parts",

@@ -41,7 +41,10 @@ def test_all_tasks_and_one_share_the_name_of_maintenance() -> None:
     assert known(LAYOUT, LAYOUT.maintenance("")) == known(LAYOUT, LAYOUT.maintenance("x"))
 
 
-OF_MONITORS = ("monitors", "monitors/*", "logs/parts")
+OF_MONITORS = (
+    *("monitors", "monitors/*", "logs/parts"),
+    *("alerts", "alerts/sender", "alerts/sender/*", "alerts/sent"),
+)
 
 
 def test_the_monitor_changes_only_what_it_says_of_itself_and_nobody_changes_an_acl() -> None:
