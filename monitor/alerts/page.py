@@ -50,7 +50,7 @@ class AlertsPage:
         self._alerts = alerts
 
     async def page(self, request: Request) -> Response:
-        return self._documents.answer(request, "alerts", now=now_ms(), **self._values(request))
+        return self._documents.answer(request, "alerts", **self._values(request))
 
     async def body(self, request: Request) -> Response:
         session = self._access.session(request.scope) if self._access is not None else None

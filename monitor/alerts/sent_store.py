@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from replicator.coordination.alert_records import SentGroup, SentRecord
 from replicator.coordination.clock import now_ms
 from replicator.coordination.compression import compressed, decompressed
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Set
-from replicator.coordination.records import SentGroup, SentRecord, dump, load
+from replicator.coordination.records import dump, load
 from replicator.errors import CoordinationError, NodeMissing
 
 

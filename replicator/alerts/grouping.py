@@ -13,7 +13,7 @@ import msgspec
 from replicator.alerts.evaluation import Active, Key, id_of
 from replicator.alerts.figures import Scope
 from replicator.alerts.route import Route, labels_of, routes_for
-from replicator.coordination.records import SentGroup
+from replicator.coordination.alert_records import SentGroup
 
 Groups = dict[str, SentGroup]
 

@@ -7,10 +7,11 @@ import contextlib
 import secrets
 
 from replicator.alerts.silence import ID, MOST, Matchers, Silence, check
+from replicator.coordination.alert_records import SilenceRecord
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import SilenceRecord, dump, load
+from replicator.coordination.records import dump, load
 from replicator.errors import CoordinationError, NodeMissing, ProcessError
 
 KEPT_MS = 60_000

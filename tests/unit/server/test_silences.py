@@ -9,8 +9,9 @@ import pytest
 from replicator.alerts.silence import MOST, Matchers
 from replicator.alerts.silence_store import KEPT_MS, Silences
 from replicator.coordination.access.tokens import Tokens
+from replicator.coordination.alert_records import SilenceRecord
 from replicator.coordination.clock import now_ms
-from replicator.coordination.records import SilenceRecord, dump
+from replicator.coordination.records import dump
 from tests.support.api import TASK, World
 from tests.unit.server.test_tasks import NAME, code
 

@@ -17,9 +17,10 @@ from monitor.alerts.subjects import Subjects
 from monitor.view import MachineView, TaskRow, View
 from replicator.alerts.messages import Message
 from replicator.alerts.route import Route
+from replicator.coordination.alert_records import SentRecord
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.records import SentRecord, load
+from replicator.coordination.records import load
 from replicator.errors import ProcessError
 from tests.unit.monitor.alerts.test_subjects import row, view_of
 
