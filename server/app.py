@@ -24,6 +24,7 @@ from server.document import document
 from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
+from server.machine_operations import MachineOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.process_logs import ProcessLogs
@@ -144,6 +145,7 @@ def create_routes(
     app.state.addresses = AddressOperations(coordinator, layout)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
+    app.state.machines = MachineOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)

@@ -7,7 +7,7 @@ minor version may add some.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
+from replicator.model.vitals import Vitals
 
 VERSION = 1
 
@@ -130,10 +131,12 @@ class SecurityRecord(Record):
     core: list[Identity] = []
     server: list[Identity] = []
     monitor: list[Identity] = []
+    agent: list[Identity] = []
     admin: list[Identity] = []
 
     def of(self, role: str) -> list[Identity]:
-        return {"core": self.core, "server": self.server, "monitor": self.monitor, "admin": self.admin}[role]
+        found: list[Identity] = getattr(self, role)
+        return found
 
 
 class InstallationRecord(Record):
@@ -284,8 +287,12 @@ class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     addresses: list[AddressFigures] = []
 
 
+CORE: Final = "core"
+
+
 class MachineRecord(Record):
-    """/machines/HOST: one write a second per Core, whatever the number of tasks."""
+    """/machines/HOST and /agents/online/HOST: one write a second, whatever the number of tasks. role: CORE, or what
+    an agent was started with; group: of the Core, "" for none."""
 
     host: str
     pid: int
@@ -300,13 +307,27 @@ class MachineRecord(Record):
     rss_bytes: int = 0
     session_timeout_s: float = 0.0
     tasks: dict[str, TaskFigures] = {}
+    role: str = CORE
+    group: str = ""
+    vitals: Vitals = Vitals()
 
 
 class StoppedRecord(Record):
-    """/stopped/HOST: the Core process of that name that ended on purpose, until another one starts."""
+    """/stopped/HOST, of agents /agents/stopped/HOST: the process of that name that ended on purpose, until another one
+    starts."""
 
     process: str
     time_ms: int
+
+
+class ExpectedRecord(Record):
+    """/expected/HOST: the machine is missing when it is not there and has not ended on purpose. `learned`: because it
+    has reported; else an operator, `by`, has ordered it."""
+
+    learned: bool = False
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
 
 
 class DrainRecord(Record):
