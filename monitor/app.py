@@ -3,9 +3,7 @@
 /                 the dashboard
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
-/tasks/NAME       the page of a task
-/api/tasks/NAME/history   points of its charts
-/api/tasks/NAME/timeline  which host was RUNNING when, and what happened
+/tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
@@ -41,7 +39,7 @@ from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
 from monitor.snapshot_poller import SnapshotPoller
-from monitor.task_page import TaskPage
+from monitor.task_pages.assembled import TaskPagesOf
 from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
@@ -66,6 +64,8 @@ class Monitor:
         access: Access | None,
         certificate: ServerCertificate | None,
         history: History,
+        coordinator: Coordinator,
+        layout: Layout,
     ) -> None:
         self._certificate = certificate
         self._watcher = poller
@@ -74,18 +74,20 @@ class Monitor:
         self._metric_labels = metric_labels
         self._renderer = Renderer()
         self._feeds = SelectedFeeds(
-            feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
+            feed,
+            lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms(), alone=bool(task)),
         )
         self._documents = Documents(
             self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
         )
-        self._task_page = TaskPage(
+        self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
             self._documents,
             self._renderer,
             history,
             poller.changes_of,
-            root,
+            coordinator,
+            layout,
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -148,7 +150,7 @@ class Monitor:
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
-            *self._task_page.routes(),
+            *self.task_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -197,10 +199,11 @@ def create_app(
         feed.close()
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
+        monitor.task_pages.close()
         if access is not None:
             access.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, coordinator, layout)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:
@@ -208,6 +211,7 @@ def create_app(
     app.state.feed = feed
     app.state.poller = poller
     app.state.history = kept
+    app.state.task_pages = monitor.task_pages
     return app
 
 

@@ -63,6 +63,15 @@ def stamp(ms: int) -> str:
         return "unknown time"
 
 
+def iso(ms: int) -> str:
+    """`2026-11-21T09:40:12Z`, with milliseconds where there are some; for addresses."""
+    try:
+        text = datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return "0"
+    return f"{text.partition('+')[0].removesuffix('.000')}Z"
+
+
 def ago(ms: int, now_ms: int) -> Markup:
     """A <time> that the script keeps counting; its title is the full time with its zone."""
     if not ms:

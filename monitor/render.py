@@ -6,6 +6,8 @@ with the stream can't look different from what came with the page.
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,6 +16,7 @@ from monitor import formatting
 from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
+OF_ONE_TASK = ("head", "facts")
 LEASE_SHOWN = 2.0
 """Seconds up to which the rest of a lease is shown: that of a healthy one is another figure each second, and all rows
 would be sent to all browsers again."""
@@ -51,13 +54,18 @@ class Renderer:
             spark=formatting.spark,
             address=formatting.address,
             task_page=formatting.task_page,
+            iso=formatting.iso,
+            quoted=shlex.quote,
         )
         self._environment.globals["ago"] = formatting.ago
 
-    def fragments(self, view: View, now_ms: int) -> Page:
-        """Every fragment of the page. Times in them are told as of `now_ms`."""
+    def fragments(self, view: View, now_ms: int, *, alone: bool = False) -> Page:
+        """Every fragment of the page. Times in them are told as of `now_ms`. `alone`: of the page of one task, which
+        has its state and its facts beside."""
         html = {name: self._render(name, view=view, now=now_ms) for name in TEMPLATES}
         order: dict[str, list[str]] = {"tasks": [], "machines": [], "changes": []}
+        if alone:
+            order |= {kind: [] for kind in OF_ONE_TASK}
 
         def add(kind: str, name: str, template: str, **values: object) -> None:
             key = f"{kind}:{name}"
@@ -68,6 +76,10 @@ class Renderer:
             key = f"tasks:{task.name}"
             order["tasks"].append(key)
             html[key] = self._row(key, task, now_ms)
+            if alone:
+                shown = self._without_lease(task)
+                for kind in OF_ONE_TASK:
+                    add(kind, task.name, f"task_pages/{kind}", task=shown, lease_shown=LEASE_SHOWN)
         self._forget(html)
         for machine in view.machines:
             add("machines", machine.host, "machine", machine=machine)
@@ -76,17 +88,25 @@ class Renderer:
         return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
     def _row(self, key: str, task: TaskRow, now_ms: int) -> str:
-        shown = msgspec.structs.replace(task, lease_left_s=min(task.lease_left_s, LEASE_SHOWN + 0.1))
+        shown = self._without_lease(task)
         known = self._rows.get(key)
         if known is None or known[0] != shown:
             known = shown, self._render("task", key=key, now=now_ms, task=shown, lease_shown=LEASE_SHOWN)
             self._rows[key] = known
         return known[1]
 
+    @staticmethod
+    def _without_lease(task: TaskRow) -> TaskRow:
+        return msgspec.structs.replace(task, lease_left_s=min(task.lease_left_s, LEASE_SHOWN + 0.1))
+
     def _forget(self, html: dict[str, str]) -> None:
         """Rows of tasks that are gone, or that this selector does not include and none has asked for since."""
         if len(self._rows) > 2 * len(html) + 100:
             self._rows = {key: row for key, row in self._rows.items() if key in html}
+
+    def part(self, template: str, now_ms: int, **values: object) -> str:
+        """A part of a page, for the script that keeps it current."""
+        return self._render(template, now=now_ms, **values)
 
     def login(self, root: str, problem: str) -> str:
         """The login page."""
@@ -105,7 +125,7 @@ class Renderer:
             return Markup(formatting.counted_on(text, now_ms))  # noqa: S704 - rendered with autoescape
 
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
-        return self._render(template, page=page, rows=rows, fragments=fragments, now_ms=now_ms, **values)
+        return self._render(template, page=page, rows=rows, fragments=fragments, now_ms=now_ms, now=now_ms, **values)
 
     def _render(self, template: str, **values: object) -> str:
         return self._environment.get_template(f"{template}.html").render(values)

@@ -23,7 +23,8 @@ Error = dict[str, str]
 
 class MemberView(msgspec.Struct, frozen=True):
     """A Core in the election of a task, in the order of the queue. state: as that Core reports it, else "";
-    unreached: which of "source" and "sink" it does not reach."""
+    unreached: which of "source", "sink" and "registry" it does not reach; reach: of each of these that it has
+    checked, whether it reaches it; machine: name of its `MachineView`."""
 
     host: str
     pid: int
@@ -31,12 +32,16 @@ class MemberView(msgspec.Struct, frozen=True):
     sequence: int
     since_ms: int
     unreached: tuple[str, ...] = ()
+    reach: dict[str, bool] = {}
+    machine: str = ""
+    guid: str = ""
 
 
 class TaskRow(LiveFigures, kw_only=True):
     """A task's row of the dashboard's table.
 
     Attributes:
+        uid: of the incarnation of the name.
         state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
             what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
@@ -68,6 +73,7 @@ class TaskRow(LiveFigures, kw_only=True):
     state: str
     tone: Tone
     trouble: int
+    uid: str = ""
     notes: tuple[str, ...] = ()
     desired: str = "running"
     desired_by: str = ""

@@ -79,6 +79,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         state=told.state,
         tone=told.tone,
         trouble=told.trouble,
+        uid=task.uid,
         notes=told.notes,
         desired=task.desired,
         desired_by=task.desired_by,
@@ -92,12 +93,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         leads=leads,
         pid=first.pid if first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
-        members=tuple(
-            MemberView(
-                member.host, member.pid, member.state.upper(), member.sequence, member.since_ms, _unreached(member)
-            )
-            for member in task.instances
-        ),
+        members=tuple(map(_member, task.instances)),
         maintenance=task.maintenance,
         group=task.group,
         unplaced=is_unplaced(task),
@@ -145,9 +141,19 @@ def _snapshot(checkpoint: Checkpoint | None, *, paused: bool) -> SnapshotReport 
     return report(progress, checkpoint.time_ms, paused=paused) if checkpoint and progress else None
 
 
-def _unreached(member: InstanceOverview) -> tuple[str, ...]:
-    reach = member.figures.reach if member.figures else {}
-    return tuple(side for side, reached in sorted(reach.items(), reverse=True) if not reached)
+def _member(member: InstanceOverview) -> MemberView:
+    reach = dict(sorted(member.figures.reach.items(), reverse=True)) if member.figures else {}
+    return MemberView(
+        member.host,
+        member.pid,
+        member.state.upper(),
+        member.sequence,
+        member.since_ms,
+        tuple(side for side, reached in reach.items() if not reached),
+        reach,
+        member.machine,
+        member.guid,
+    )
 
 
 def _standbys(task: TaskOverview) -> tuple[str, ...]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import isnan, nan
+from typing import Final
+
 import msgspec
 
 from monitor import formatting
+from monitor.history.chunk import reduced
 from monitor.history.history import Chart
 from monitor.history.series import SERIES, Series
 
@@ -18,6 +22,41 @@ class Summary(msgspec.Struct, frozen=True):
     mean: str
     least: str
     most: str
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """The points of a chart in a few rows. heads: labels of the series; rows: the newest first."""
+
+    heads: tuple[str, ...]
+    rows: tuple[FigureRow, ...]
+
+
+class FigureRow(msgspec.Struct, frozen=True):
+    """from_ms to to_ms: the time; values: as text."""
+
+    from_ms: int
+    to_ms: int
+    values: tuple[str, ...]
+
+
+ROWS: Final = 12
+
+
+def figures(chart: Chart) -> Figures:
+    """Each row is what its series keep of a time: the highest lag, the mean rate."""
+    columns = [[nan if value is None else value for value in chart.series[series.name]] for series in SERIES]
+    points = len(columns[0])
+    width = max(-(-points // ROWS), 1)
+    rows = []
+    for first in range(0, points, width):
+        last = min(first + width, points)
+        values = [reduced(number, column[first:last]) for number, column in enumerate(columns)]
+        shown = tuple(
+            _text(series, None if isnan(value) else value) for series, value in zip(SERIES, values, strict=True)
+        )
+        begin, end = (1000 * (chart.begin_s + at * chart.step_s) for at in (first, last))
+        rows.append(FigureRow(begin, end, shown))
+    return Figures(tuple(series.label for series in SERIES), tuple(reversed(rows)))
 
 
 def summaries(chart: Chart) -> tuple[Summary, ...]:

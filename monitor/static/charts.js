@@ -1,15 +1,14 @@
-// Draws the charts of a task's page and keeps them current. Without this script the table below them has the figures.
+// Draws charts and keeps them current, wherever an element has the address of their points. Without this script a
+// table has the figures.
+//
+//   data-points  address of {begin_s, step_s, series: {name: [value or null]}}
+//   data-every   ms between two questions for them; data-height: px of a plot
+//   data-shade   the series that is 0 where the background is to be shaded
+//   <figure data-series="lag_s" data-unit="s"><figcaption>Lag</figcaption><div class="plot"></div></figure>
+//   data-series  or several, separated by blanks, whose names are in data-labels, separated by commas
 "use strict";
 
-const charts = document.getElementById("charts");
-const figures = [...charts.querySelectorAll("figure")];
-const lostNote = document.getElementById("charts-lost");
 const HEIGHT = 150;
-const EVERY_MS = { "15m": 5000, "1h": 10000 };
-const SLOW_MS = 60000;
-const plots = new Map(); // figure -> uPlot
-
-let chart = null; // the points that are drawn
 
 function unit(value, parts) {
   const [limit, name] = parts.find(([least]) => value >= least) ?? parts.at(-1);
@@ -25,9 +24,12 @@ const FORMATS = {
   "B/s": (value) => `${unit(value, SIZES)}B`,
 };
 
+const COLOURS = ["--plot", "--plot-2", "--plot-3", "--plot-4", "--plot-5"];
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4]]; // colour is not all that tells lines apart
+
 // As a canvas understands it: of a custom property only the text is known, light-dark() included.
-function colour(name) {
-  const sample = charts.appendChild(document.createElement("span"));
+function colour(place, name) {
+  const sample = place.appendChild(document.createElement("span"));
   sample.style.color = `var(${name})`;
   const found = getComputedStyle(sample).color;
   sample.remove();
@@ -44,112 +46,124 @@ const MARKS = [
   [1, `${CLOCK}:{ss}`, DAY, null, DAY, null, null, null, 1],
 ];
 
-// Where no Core was RUNNING, behind the line.
-function shade(plot) {
-  const down = chart.series.running;
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.fillStyle = colour("--down");
-  for (let first = down.indexOf(0); first >= 0; first = down.indexOf(0, first)) {
-    const begin = first;
-    while (down[first] === 0) first += 1;
-    const from = plot.valToPos(chart.begin_s + begin * chart.step_s, "x", true);
-    const to = plot.valToPos(chart.begin_s + first * chart.step_s, "x", true);
-    ctx.fillRect(from, bbox.top, Math.max(to - from, 1), bbox.height);
+class Charts {
+  constructor(place) {
+    this.place = place;
+    this.figures = [...place.querySelectorAll("figure")];
+    this.lost = place.querySelector(".charts-lost");
+    this.plots = new Map(); // figure -> uPlot
+    this.chart = null; // the points that are drawn
+    this.width = place.clientWidth;
+    this.height = Number(place.dataset.height) || HEIGHT;
+    new ResizeObserver(() => this.resize()).observe(place);
+    const again = () => this.again();
+    document.documentElement.addEventListener("theme", again);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.update();
+    });
+    this.run();
   }
-  ctx.restore();
-}
 
-function options(figure, width) {
-  const format = FORMATS[figure.dataset.unit];
-  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-  return {
-    width,
-    height: HEIGHT,
-    tzDate: inUtc,
-    cursor: { sync: { key: "task" }, drag: { x: true, y: false } },
-    legend: { show: true },
-    scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
-    axes: [{ ...axis, values: MARKS }, { ...axis, size: 62, values: (_plot, values) => values.map((value) => (value === 0 ? "0" : format(value))) }],
-    series: [
-      { label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss} UTC" },
-      {
-        label: figure.querySelector("figcaption").textContent,
-        stroke: colour("--plot"),
-        fill: colour("--plot-wash"),
-        width: 1.5,
-        spanGaps: false,
-        points: { show: false },
-        value: (plot, value) => (value !== null ? format(value) : plot.cursor.idx === null ? "--" : "not known"),
-      },
-    ],
-    hooks: { drawClear: [shade] },
-  };
-}
+  // Where the series of data-shade is 0, behind the lines.
+  shade(plot) {
+    const down = this.chart.series[this.place.dataset.shade];
+    if (!down) return;
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.fillStyle = colour(this.place, "--down");
+    for (let first = down.indexOf(0); first >= 0; first = down.indexOf(0, first)) {
+      const begin = first;
+      while (down[first] === 0) first += 1;
+      const from = plot.valToPos(this.chart.begin_s + begin * this.chart.step_s, "x", true);
+      const to = plot.valToPos(this.chart.begin_s + first * this.chart.step_s, "x", true);
+      ctx.fillRect(from, bbox.top, Math.max(to - from, 1), bbox.height);
+    }
+    ctx.restore();
+  }
 
-function draw() {
-  const times = chart.series.running.map((_value, index) => chart.begin_s + index * chart.step_s);
-  for (const figure of figures) {
-    const data = [times, chart.series[figure.dataset.series]];
-    const plot = plots.get(figure);
-    if (plot) {
-      const zoomed = plot.scales.x.min > plot.data[0][0] || plot.scales.x.max < plot.data[0].at(-1);
-      plot.setData(data, !zoomed);
-    } else {
-      const place = figure.querySelector(".plot");
-      plots.set(figure, new uPlot(options(figure, place.clientWidth), data, place));
+  lines(figure, format) {
+    const names = figure.dataset.series.split(" ");
+    const labels = figure.dataset.labels?.split(",") ?? [figure.querySelector("figcaption").textContent];
+    return names.map((_name, index) => ({
+      label: labels[index],
+      stroke: colour(this.place, COLOURS[index % COLOURS.length]),
+      fill: names.length === 1 ? colour(this.place, "--plot-wash") : undefined,
+      dash: DASHES[index % DASHES.length],
+      width: 1.5,
+      spanGaps: false,
+      points: { show: false },
+      value: (plot, value) => (value !== null ? format(value) : plot.cursor.idx === null ? "--" : "not known"),
+    }));
+  }
+
+  options(figure, width) {
+    const format = FORMATS[figure.dataset.unit];
+    const axis = {
+      stroke: colour(this.place, "--muted"),
+      grid: { stroke: colour(this.place, "--line"), width: 1 },
+      ticks: { show: false },
+      font: "12px system-ui, sans-serif",
+    };
+    return {
+      width,
+      height: this.height,
+      tzDate: inUtc,
+      cursor: { sync: { key: "task" }, drag: { x: true, y: false } },
+      legend: { show: true },
+      scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
+      axes: [{ ...axis, values: MARKS }, { ...axis, size: 62, values: (_plot, values) => values.map((value) => (value === 0 ? "0" : format(value))) }],
+      series: [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss} UTC" }, ...this.lines(figure, format)],
+      hooks: { drawClear: [(plot) => this.shade(plot)] },
+    };
+  }
+
+  draw() {
+    const any = Object.values(this.chart.series)[0] ?? [];
+    const times = any.map((_value, index) => this.chart.begin_s + index * this.chart.step_s);
+    for (const figure of this.figures) {
+      const data = [times, ...figure.dataset.series.split(" ").map((name) => this.chart.series[name] ?? any.map(() => null))];
+      const plot = this.plots.get(figure);
+      if (plot) {
+        const zoomed = plot.scales.x.min > plot.data[0][0] || plot.scales.x.max < plot.data[0].at(-1);
+        plot.setData(data, !zoomed);
+      } else {
+        const place = figure.querySelector(".plot");
+        this.plots.set(figure, new uPlot(this.options(figure, place.clientWidth), data, place));
+      }
+    }
+  }
+
+  again() {
+    for (const plot of this.plots.values()) plot.destroy();
+    this.plots.clear();
+    if (this.chart) this.draw();
+  }
+
+  resize() {
+    if (this.place.clientWidth === this.width) return;
+    this.width = this.place.clientWidth;
+    for (const [figure, plot] of this.plots) plot.setSize({ width: figure.querySelector(".plot").clientWidth, height: this.height });
+  }
+
+  async update() {
+    try {
+      const answer = await fetch(this.place.dataset.points, { cache: "no-store" });
+      if (this.lost) this.lost.hidden = answer.ok;
+      if (!answer.ok) return;
+      this.chart = await answer.json();
+      this.draw();
+    } catch {
+      if (this.lost) this.lost.hidden = false;
+    }
+  }
+
+  async run() {
+    for (;;) {
+      if (!document.hidden) await this.update();
+      await new Promise((resume) => setTimeout(resume, Number(this.place.dataset.every) || 5000));
     }
   }
 }
 
-function again() {
-  for (const plot of plots.values()) plot.destroy();
-  plots.clear();
-  if (chart) draw();
-}
-
-// What the page says in words and bars of the same span.
-async function retell() {
-  const answer = await fetch(location.href, { cache: "no-store" });
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of [".summary", ".timeline"]) {
-    const fresh = page.querySelector(part);
-    const present = document.querySelector(part);
-    if (fresh && present) morph(present, fresh);
-  }
-}
-
-async function update() {
-  const address = `/api/tasks/${encodeURIComponent(charts.dataset.task)}/history?span=${charts.dataset.span}`;
-  try {
-    const answer = await fetch(address, { cache: "no-store" });
-    lostNote.hidden = answer.ok;
-    if (!answer.ok) return;
-    chart = await answer.json();
-    draw();
-    await retell();
-  } catch {
-    lostNote.hidden = false;
-  }
-}
-
-async function run() {
-  for (;;) {
-    if (!document.hidden) await update();
-    await new Promise((resume) => setTimeout(resume, EVERY_MS[charts.dataset.span] ?? SLOW_MS));
-  }
-}
-
-let width = charts.clientWidth;
-new ResizeObserver(() => {
-  if (charts.clientWidth === width) return;
-  width = charts.clientWidth;
-  for (const [figure, plot] of plots) plot.setSize({ width: figure.querySelector(".plot").clientWidth, height: HEIGHT });
-}).observe(charts);
-document.documentElement.addEventListener("theme", again);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) update();
-});
-run();
+for (const place of document.querySelectorAll("[data-points]")) new Charts(place);

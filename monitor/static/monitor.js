@@ -27,7 +27,7 @@ let polling = false;
 // ---- placing fragments
 
 // Attributes that belong to the browser, not to the server.
-const OWN = new Set(["data-open", "aria-expanded", "hidden"]);
+const OWN = new Set(["data-open", "aria-expanded", "hidden", "open"]);
 
 function parse(html) {
   const template = document.createElement("template");
@@ -157,9 +157,9 @@ function setText(element, text) {
 function title(old) {
   const name = pageOf === undefined ? "Replication bus" : `${pageOf} - Replication bus`;
   if (old) return `(no data) ${name}`;
-  const bad = document.querySelectorAll("tbody.task.bad").length;
+  const bad = document.querySelectorAll(".task.bad").length;
   if (pageOf === undefined) return bad ? `(${bad} down) ${name}` : name;
-  const state = document.querySelector("tbody.task")?.dataset.state ?? "deleted";
+  const state = document.querySelector(".task")?.dataset.state ?? "deleted";
   return state === "RUNNING" && !bad ? name : `(${state}) ${name}`;
 }
 

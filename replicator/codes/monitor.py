@@ -24,5 +24,10 @@ CODES: Final[dict[str, Entry]] = table(
             "The Monitor has charts of certain spans of time.",
             "Use one of the spans that are named.",
         ),
+        "E5145": (
+            "unknown window of time",
+            "The address of a timeline has times that are not understood, or that are not in order.",
+            "Give `from` and `to` as 2026-11-26T19:00:00Z or in ms since the epoch, or `span`.",
+        ),
     },
 )

@@ -16,6 +16,8 @@ from tests.unit.monitor.test_app import Served
 
 pytestmark = pytest.mark.servers
 AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
+PAGES = ("/", "/tasks/no_such_task")
+TABS = ("", "/throughput", "/timeline")
 FIND = """
 const done = arguments[arguments.length - 1];
 axe.run(document, {resultTypes: ["violations"]}).then((result) => done(result.violations
@@ -33,13 +35,15 @@ def served() -> Iterator[Served]:
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/tasks/copy_hot_item", "/tasks/billing_invoices", "/tasks/no_such_task"])
+@pytest.mark.parametrize(
+    "path", [*PAGES, *(f"/tasks/{name}{tab}" for name in ("copy_hot_item", "billing_invoices") for tab in TABS)]
+)
 def test_pages(browser: webdriver.Chrome, served: Served, path: str, theme: str, width: int) -> None:
     resize(browser, width)
     features = [{"name": "prefers-color-scheme", "value": theme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(served.url + path)
-    if path.startswith("/tasks/") and "no_such" not in path:
+    if path.endswith(("copy_hot_item", "billing_invoices", "/throughput")):
         eventually(lambda: browser.execute_script("return document.querySelectorAll('figure canvas').length") == 4)
     browser.execute_script(AXE)
     found = browser.execute_async_script(FIND)

@@ -206,7 +206,7 @@ def test_the_page_of_a_task(browser: webdriver.Chrome, bus: Any, width: int, the
         resize(browser, width)
         features = [{"name": "prefers-color-scheme", "value": theme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        eventually(lambda: "LAG AND THROUGHPUT" in _text(browser, f"{url}/tasks/{TASK}").upper())
+        eventually(lambda: "THE LAST 15 MINUTES" in _text(browser, f"{url}/tasks/{TASK}").upper())
         browser.get_log("browser")  # what other tests left, and answers from before the first read of ZooKeeper
         eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 4)
         overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -216,6 +216,7 @@ def test_the_page_of_a_task(browser: webdriver.Chrome, bus: Any, width: int, the
         colours = "return uPlot.sync('task').plots.map(plot => String(plot.series[1].stroke(plot, 1)))"
         assert all(re.match(r"rgb|color\(", found) for found in browser.execute_script(colours))
         shoot(browser, f"task-{width}-{theme}")
+        browser.find_element(By.LINK_TEXT, "Throughput").click()
         browser.find_element(By.LINK_TEXT, "24h").click()
         eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 4)
         assert "The last 24h" in browser.find_element(By.CSS_SELECTOR, ".summary caption").text

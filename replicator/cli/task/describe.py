@@ -65,7 +65,7 @@ def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
         yield from ("", "Configuration, where it is not the default (`-o yaml` has all of it):")
         yield textwrap.indent(render.as_yaml(_chosen(task["config"])).rstrip(), "  ")
     if recent:
-        yield from ("", "Recent history:", textwrap.indent(history.text(recent).rstrip(), "  "))
+        yield from ("", "Recent history:", textwrap.indent(history.text(recent, columns=width()).rstrip(), "  "))
 
 
 def _facts(task: dict[str, Any]) -> Iterator[str]:

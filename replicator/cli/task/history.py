@@ -34,10 +34,11 @@ def command(name: str, output: str, limit: int, no_headers: bool, client: Client
     if render.is_structured(output):
         click.echo(render.structured(answer, output), nl=False)
         return
-    click.echo(text(answer["items"], not no_headers, output), nl=False)
+    click.echo(text(answer["items"], not no_headers, output, width()), nl=False)
 
 
-def text(items: list[dict[str, Any]], heading: bool = True, output: str = "table") -> str:
+def text(items: list[dict[str, Any]], heading: bool = True, output: str = "table", columns: int | None = None) -> str:
+    """`columns`: that there are, None for any number."""
     rows = [
         [
             render.moment(item["time_ms"]),
@@ -53,5 +54,5 @@ def text(items: list[dict[str, Any]], heading: bool = True, output: str = "table
     ]
     if output == "tsv":
         return render.tab_separated(HEADER, rows, heading=heading)
-    kept = fitting(HEADER, rows, IMPORTANCE, width())
+    kept = fitting(HEADER, rows, IMPORTANCE, columns)
     return table([HEADER[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)

@@ -201,33 +201,3 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
         if path not in ("/events", "/login", "/logout"):  # the first does not end, the others are not for GET here
             for host in ("localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."):
                 assert served.client.get(path, headers={"host": host}).status_code == 200, (path, host)
-
-
-def test_the_page_of_a_task(served: Served) -> None:
-    page = served.client.get("/tasks/copy_hot_item").text
-    assert 'data-page-of="copy_hot_item"' in page and "Lag and throughput" in page and "Timeline" in page
-    assert 'data-task="orders_to_lake"' not in page and "The last 15m" in page
-    assert "replication-host-17.rack-b.fra2.example.internal" in page
-    update = served.client.get("/api/updates?task=copy_hot_item").json()
-    assert update["order"]["tasks"] == ["tasks:copy_hot_item"]
-    assert {key.partition("/")[0] for key in update["order"]["changes"]} == {"changes:copy_hot_item"}
-
-
-def test_points_and_timeline_of_a_task(served: Served) -> None:
-    chart = served.client.get("/api/tasks/copy_hot_item/history?span=1h").json()
-    assert (chart["step_s"], len(chart["series"]["lag_s"])) == (10, 360)
-    line = served.client.get("/api/tasks/copy_hot_item/timeline?span=30d").json()
-    assert line["lanes"][0]["host"] == "host-a"
-    assert "fail-over" in [mark["kind"] for mark in line["marks"]]
-
-
-@pytest.mark.parametrize("path", ["/tasks/{}", "/api/tasks/{}/history", "/api/tasks/{}/timeline"])
-def test_odd_addresses_of_tasks(served: Served, path: str) -> None:
-    for name in ("nothing", "%3Cscript%3E", "a%2Fb", "%00"):
-        answer = served.client.get(path.format(name))
-        assert answer.status_code == 404
-        assert "json" in answer.headers["content-type"] or "<script>" not in answer.text
-    for span in ("2h", "", "1h'--"):
-        refused = served.client.get(path.format("copy_hot_item"), params={"span": span})
-        assert refused.status_code == 422 and refused.json()["code"] == "E5132"
-        assert "15m, 1h" in refused.json()["wanted"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,8 +27,15 @@ def drawn(*changes: Change, row: TaskRow | None = None, hours: int = 100) -> Tim
     return timeline(row or task(), list(reversed(changes)), NOW - hours * HOUR, NOW)
 
 
-def lanes(line: Timeline) -> dict[str, list[tuple[float, float]]]:
-    return {lane.host: [(one.from_ms / HOUR, one.to_ms / HOUR) for one in lane.periods] for lane in line.lanes}
+def lanes(line: Timeline, role: str = "RUNNING") -> dict[str, list[tuple[float, float]]]:
+    return {
+        lane.host: [(one.from_ms / HOUR, one.to_ms / HOUR) for one in lane.periods if one.role == role]
+        for lane in line.lanes
+    }
+
+
+def gaps(line: Timeline) -> list[tuple[float, float]]:
+    return [(gap.from_ms / HOUR, gap.to_ms / HOUR) for gap in line.gaps]
 
 
 def test_a_fail_over_has_a_gap_of_the_measured_length() -> None:
@@ -51,7 +59,32 @@ def test_a_pause_and_a_failure_end_a_period() -> None:
         row=task(state="FAILED", since_ms=40 * HOUR),
     )
     assert lanes(line)["b"] == [(10, 20), (30, 40)]
+    assert lanes(line, "PAUSED")["b"] == [(20, 30)] and lanes(line, "FAILED")["b"] == [(40, 100)]
+    assert gaps(line) == [(40, 100)], "a pause is none"
+    assert [mark.shape for mark in line.marks] == ["other", "pause", "other", "failed"]
     assert [mark.kind for mark in line.marks] == ["started", "paused", "running again", "failed"]
+
+
+def test_a_resumed_task_is_no_longer_paused() -> None:
+    line = drawn(
+        change("started", 10, "b"), change("paused", 20), change("resumed", 25), change("running again", 26, "b")
+    )
+    assert lanes(line, "PAUSED")["b"] == [(20, 25)] and gaps(line) == []
+
+
+def test_a_standby_is_one_since_it_joined_the_queue() -> None:
+    members = (MemberView("b", 1, "RUNNING", 1, 20 * HOUR), MemberView("c", 1, "STANDBY", 2, 70 * HOUR))
+    row = msgspec.structs.replace(task(), members=members)
+    line = drawn(change("started", 10, "a"), change("fail-over", 50, "b", previous="a", outage_s=3600.0), row=row)
+    assert lanes(line, "STANDBY") == {"b": [(20, 50)], "c": [(70, 100)], "a": []}
+    assert gaps(line) == [(49, 50)]
+
+
+def test_the_present_is_behind_a_window_of_the_past() -> None:
+    changes = [change("fail-over", 50, "b", previous="a"), change("started", 10, "a")]
+    line = timeline(task(), changes, 20 * HOUR, 60 * HOUR, NOW)
+    (period,) = line.lanes[0].periods
+    assert (period.from_ms, period.to_ms, period.open) == (50 * HOUR, 60 * HOUR, False)
 
 
 def test_a_worker_that_starts_again_leaves_a_mark() -> None:
@@ -62,6 +95,7 @@ def test_a_worker_that_starts_again_leaves_a_mark() -> None:
 def test_a_task_without_running_ends_when_its_state_began() -> None:
     line = drawn(change("started", 10, "b"), row=task(state="NO RUNNING", since_ms=90 * HOUR))
     assert lanes(line)["b"] == [(10, 90)]
+    assert gaps(line) == [(90, 100)] and line.gaps[0].open
     assert not line.lanes[0].periods[0].open
 
 
@@ -95,4 +129,7 @@ def test_periods_are_within_the_span(changes: list[Change], state: str) -> None:
     for lane in line.lanes:
         for period in lane.periods:
             assert line.from_ms <= period.from_ms <= period.to_ms <= line.to_ms
-            assert 0 <= line.share(period.from_ms) <= line.share(period.to_ms) <= 1000
+            assert 0 <= line.share(period.from_ms) <= line.share(period.to_ms) <= 100
+        known = sorted(lane.periods, key=lambda one: one.from_ms)
+        assert list(lane.periods) == known
+    assert all(line.from_ms <= gap.from_ms <= gap.to_ms <= line.to_ms for gap in line.gaps)

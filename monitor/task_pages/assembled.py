@@ -1,0 +1,55 @@
+"""The tabs of a task's page, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from starlette.requests import Request
+from starlette.routing import BaseRoute
+
+from monitor.documents import Documents
+from monitor.history.history import History
+from monitor.render import Renderer
+from monitor.role_changes import Change
+from monitor.task_pages.charts import Charts
+from monitor.task_pages.overview_tab import OverviewTab
+from monitor.task_pages.pages import TaskPages
+from monitor.task_pages.tab import Tab
+from monitor.task_pages.task_nodes import TaskNodes
+from monitor.task_pages.throughput_tab import ThroughputTab
+from monitor.task_pages.timeline_tab import TimelineTab
+from monitor.view import View
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator
+
+
+class TaskPagesOf:
+    """
+    Args:
+        seen: what the login of a request may see.
+        measured: changes of a task that the Monitor has seen, the newest first.
+        coordinator: only read from, when a page asks.
+    """
+
+    def __init__(
+        self,
+        seen: Callable[[Request], View],
+        documents: Documents,
+        renderer: Renderer,
+        history: History,
+        measured: Callable[[str], Sequence[Change]],
+        coordinator: Coordinator,
+        layout: Layout,
+    ) -> None:
+        self._charts = Charts(history)
+        self.nodes = TaskNodes(coordinator, layout)
+        timeline = TimelineTab(self.nodes, measured)
+        tabs: tuple[Tab, ...] = (OverviewTab(self._charts), ThroughputTab(self._charts), timeline)
+        self._pages = TaskPages(tabs, seen, documents, renderer, self._charts, timeline, layout.root)
+
+    def routes(self) -> list[BaseRoute]:
+        return self._pages.routes()
+
+    def close(self) -> None:
+        self._charts.close()
+        self.nodes.close()
