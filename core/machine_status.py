@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
@@ -19,6 +18,7 @@ from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.errors import CoordinationError, NodeExists, NotConnected
+from replicator.host.installed_version import installed_version
 from replicator.host.vitals import VitalsReader
 from replicator.telemetry import log
 
@@ -189,7 +189,7 @@ class MachineStatus:
             process=self._identity.process,
             started_ms=self._started_ms,
             time_ms=now_ms(),
-            version=_version(),
+            version=installed_version(),
             cores=psutil.cpu_count() or 0,
             load1=round(os.getloadavg()[0], 2),
             memory_bytes=memory.total - memory.available,
@@ -200,10 +200,3 @@ class MachineStatus:
             group=self._group,
             vitals=self._vitals.read(),
         )
-
-
-def _version() -> str:
-    try:
-        return version("mysql-replicator")
-    except PackageNotFoundError:
-        return ""

@@ -4,6 +4,7 @@
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
 /tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
+/machines         machines, Servers and Monitors, /machines/HOST one of them, /api/machines/...: see machine_pages.py
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
@@ -34,6 +35,7 @@ from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
+from monitor.machine_pages import MachinePages
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
@@ -88,6 +90,14 @@ class Monitor:
             poller.changes_of,
             coordinator,
             layout,
+        )
+
+        self.machine_pages = MachinePages(
+            lambda request: self._seen(_selector(request)),
+            self._documents,
+            self._renderer,
+            history,
+            poller.changes_of,
         )
 
     def _seen(self, selector: str, task: str = "") -> View:
@@ -151,6 +161,7 @@ class Monitor:
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
             *self.task_pages.routes(),
+            *self.machine_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -200,6 +211,7 @@ def create_app(
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
         monitor.task_pages.close()
+        monitor.machine_pages.close()
         if access is not None:
             access.close()
 

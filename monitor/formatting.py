@@ -107,6 +107,22 @@ def task_page(task: str) -> str:
     return f"/tasks/{quote(task, safe='')}"
 
 
+def machine_page(host: str) -> str:
+    """The address of its page."""
+    return f"/machines/{quote(host, safe='')}"
+
+
+def percent(share: float | None) -> str:
+    """`8 %`, `99.97 %`: rounded down where it is nearly all, as an outage must not be rounded away."""
+    if share is None:
+        return "–"
+    if share >= 1:
+        return "100 %"
+    if share > 0.99:
+        return f"{int(share * 1e5) / 1e3:.3f}".rstrip("0").rstrip(".") + " %"
+    return f"{100 * share:.0f} %"
+
+
 def spark(points: Sequence[float]) -> Markup:
     """Rows/s of the last minutes as a line over its area; the newest at the right edge, the top is the maximum."""
     if len(points) < 2 or not max(points):

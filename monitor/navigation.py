@@ -14,8 +14,8 @@ class Entry(msgspec.Struct, frozen=True):
     title: str
 
 
-NAVIGATION: Final = (Entry("/", "Tasks"),)
-_FOLDERS: Final = ("/tasks/",)
+NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/machines", "Machines"))
+_FOLDERS: Final = ("/tasks/", "/machines/")
 
 
 def is_page(path: str) -> bool:

@@ -55,6 +55,8 @@ class Renderer:
             address=formatting.address,
             task_page=formatting.task_page,
             iso=formatting.iso,
+            machine_page=formatting.machine_page,
+            percent=formatting.percent,
             quoted=shlex.quote,
         )
         self._environment.globals["ago"] = formatting.ago

@@ -155,7 +155,7 @@ function setText(element, text) {
 
 // Trouble is seen in the tab, too.
 function title(old) {
-  const name = pageOf === undefined ? "Replication bus" : `${pageOf} - Replication bus`;
+  const name = root.dataset.title ? `${root.dataset.title} - Replication bus` : pageOf === undefined ? "Replication bus" : `${pageOf} - Replication bus`;
   if (old) return `(no data) ${name}`;
   const bad = document.querySelectorAll(".task.bad").length;
   if (pageOf === undefined) return bad ? `(${bad} down) ${name}` : name;

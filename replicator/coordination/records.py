@@ -356,20 +356,20 @@ class MemberRecord(Record):
 
 
 class ListenerRecord(Record, kw_only=True):
-    """What Servers and Monitors have in common. `address`: URL."""
+    """What Servers and Monitors have in common. `address`: URL; certificate_ms: expiry of its TLS certificate, 0
+    without one; certificate_problem: changed TLS files can't be used, the former certificate is in use."""
 
     host: str
     pid: int
     address: str
     since_ms: int
+    certificate_ms: int = 0
+    certificate_problem: bool = False
+    version: str = ""
 
 
 class ServerRecord(ListenerRecord, kw_only=True):
-    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
-    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
-
-    certificate_ms: int = 0
-    certificate_problem: bool = False
+    """/servers/instance/...: one per Server."""
 
 
 class MonitorRecord(ListenerRecord, kw_only=True):
