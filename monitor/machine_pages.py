@@ -30,7 +30,8 @@ from replicator.telemetry.hosts import problem
 DEFAULT_SPAN: Final = "15m"
 ONLINE_SECONDS: Final = 60.0
 """Online rates are counted again after this time."""
-_MOST_READS: Final = 200
+_PARTS: Final = {"state": "machines/one_state", "rest": "machines/one_part"}
+_MOST_READS: Final = 3000
 _LEAST_S: Final = 1.0
 _MOST_S: Final = 30.0
 
@@ -96,7 +97,7 @@ class MachinePages:
             return self._documents.answer(request, "machines/missing", status=status, **values)
         values = {"report": report, "words": words, "machine": report.machine.machine}
         if "part" in request.query_params:
-            return self._part("machines/one_part", **values)
+            return self._part(_PARTS.get(request.query_params["part"], _PARTS["rest"]), **values)
         return self._documents.answer(request, "machines/one", heading=name, **values)
 
     def _part(self, template: str, **values: Any) -> Response:

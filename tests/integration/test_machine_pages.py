@@ -84,7 +84,7 @@ def test_without_a_script_there_are_the_figures(browser: webdriver.Chrome, serve
     try:
         browser.get(f"{served.url}/machines/host-a")
         text = browser.find_element(By.TAG_NAME, "main").text
-        for wanted in ("CPU", "Fullest disk", "8 %", "Online", "Tasks on it"):
+        for wanted in ("CPU", "Fullest disk", "8 %", "Online", "TASKS ON IT"):
             assert wanted in text
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
