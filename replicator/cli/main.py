@@ -32,6 +32,7 @@ LAZY = {
     "config": ("Manage contexts: named Servers with their tokens.", "replicator.cli.config"),
     "machines": ("List the machines: state, tasks, vitals.", "replicator.cli.machines"),
     "machine": ("Show, expect and drain machines.", "replicator.cli.machine"),
+    "agent": ("Report the vitals of a host without a Core.", "replicator.cli.agent"),
     "group": ("Show groups of Cores and spread their tasks.", "replicator.cli.group"),
     "ddns": ("Manage names for addresses of servers.", "replicator.cli.ddns"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),

@@ -22,8 +22,7 @@ def login(role: str) -> Access:
 
 
 def recorded(login_of: Callable[[str], Access]) -> SecurityRecord:
-    core, server, monitor, admin = (list(login_of(role).identities()) for role in ROLES)
-    return SecurityRecord(core=core, server=server, monitor=monitor, admin=admin)
+    return SecurityRecord(**{role: list(login_of(role).identities()) for role in ROLES})
 
 
 def quiet(done: Walked) -> None: ...

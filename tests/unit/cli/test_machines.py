@@ -137,8 +137,8 @@ def test_a_machine_that_never_came_is_offline_until_it_is_forgotten(cli: Cli, ru
     assert cli("machine", "describe", "host/x").exit_code == 3
     audit = json.loads(cli("audit", "-o", "json").stdout)["items"]
     assert [(one["operation"], one["target"]) for one in audit if "xpect" in one["operation"] and not one["code"]] == [
-        ("unexpectMachine", "host/x"),
         ("expectMachine", "host/x"),
+        ("unexpectMachine", "host/x"),
     ]
 
 

@@ -193,7 +193,12 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
     """DNS rebinding: the page's own name leads to our address, and stands in Host."""
     routes = [route.path for route in served.app.routes if isinstance(route, Route | Mount)]
     assert len(routes) >= 9
-    for path in [path.replace("/static", "/static/monitor.js").replace("{name}", "copy_hot_item") for path in routes]:
+    for path in [
+        path.replace("/static", "/static/monitor.js")
+        .replace("machines/{name}", "machines/host-a")
+        .replace("{name}", "copy_hot_item")
+        for path in routes
+    ]:
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.0.2.1", ""):
             answer = served.client.get(path, headers={"host": host})
             assert answer.status_code == 421 and "E5020" in answer.text, (path, host)
