@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import psutil
 
+from core.core_counters import CoreCounters
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.contender import Identity
@@ -21,6 +22,7 @@ from replicator.errors import CoordinationError, NodeExists, NotConnected
 from replicator.host.installed_version import installed_version
 from replicator.host.vitals import VitalsReader
 from replicator.telemetry import log
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 INTERVAL = 1.0
 _PATIENCE = 1.5
@@ -37,6 +39,9 @@ class MachineStatus:
     """Args:
     host: the name to go by; `identity.host` is what it became.
     figures: of every task, by name.
+
+    Attributes:
+    counters: of the whole Core; they are published too.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class MachineStatus:
         self._vitals = VitalsReader()
         self._group = group
         self._clock = clock
+        self.counters = CoreCounters()
         self._identity = Identity(host, os.getpid(), process)
         self._figures: Callable[[], dict[str, TaskFigures]] = dict
         self._started_ms = now_ms()
@@ -196,6 +202,8 @@ class MachineStatus:
             memory_total_bytes=memory.total,
             rss_bytes=self._process.memory_info().rss,
             session_timeout_s=self._coordinator.session_timeout,
+            counts=self.counters.counts(),
+            requests=REQUESTS.histogram(),
             tasks=self._figures(),
             group=self._group,
             vitals=self._vitals.read(),

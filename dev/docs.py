@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from dev.faults.page import page as faults_page
-from dev.pages import configuration, errors, http_api
+from dev.pages import configuration, errors, http_api, runbooks
 from dev.paths import TREE
 from dev.progress import say
 from replicator.config import json_schema
@@ -15,6 +15,7 @@ PAGES = {
     "docs/configuration.md": configuration.page,
     "docs/errors.md": errors.page,
     "docs/faults.md": faults_page,
+    "docs/runbooks.md": runbooks.page,
     "docs/task.schema.json": json_schema.text,
 }
 

@@ -30,13 +30,14 @@ from starlette.staticfiles import StaticFiles
 from monitor.access import PRINCIPAL, Access, Guard
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
-from monitor.feed import Feed
+from monitor.feed import Feed, parts_of
 from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
 from monitor.machine_pages import MachinePages
 from monitor.metrics import CONTENT_TYPE, exposition
+from monitor.overview_page import OverviewPage
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
@@ -50,6 +51,7 @@ from replicator.errors import NotConnected
 from replicator.model.principal import Principal
 from replicator.telemetry import hosts
 from replicator.telemetry.server_certificate import ServerCertificate
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 STATIC = Path(__file__).parent / "static"
 
@@ -82,6 +84,7 @@ class Monitor:
         self._documents = Documents(
             self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
         )
+        self._overview = OverviewPage(lambda request: self._seen(_selector(request)), self._documents, self._renderer)
         self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
             self._documents,
@@ -108,18 +111,22 @@ class Monitor:
         """`task`: of a page of one."""
         return self._feeds.of(_selector(request), request.query_params.get("task", ""))
 
-    async def dashboard(self, request: Request) -> Response:
-        return self._documents.answer(request, "overview")
-
     async def updates(self, request: Request) -> Response:
-        return _json(self._feed(request).since(request.query_params.get("since", "")))
+        query = request.query_params
+        return _json(self._feed(request).since(query.get("since", ""), parts_of(query.get("parts"))))
 
     async def state(self, request: Request) -> Response:
         return _json(self._seen(_selector(request)))
 
     async def metrics(self, request: Request) -> Response:
         view, streams = self._seen(_selector(request)), self._feeds.of("").streams
-        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate)
+        text = exposition(
+            view,
+            streams=streams,
+            labels=self._metric_labels,
+            listener=self._certificate,
+            requests=REQUESTS.histogram(),
+        )
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
@@ -140,7 +147,8 @@ class Monitor:
 
     def stream(self, request: Request) -> EventStream:
         version = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request))
+        parts = parts_of(request.query_params.get("parts"))
+        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request), parts=parts)
 
     async def _may_read(self, request: Request) -> bool:
         """Whether the login of a stream still holds: it may be revoked, or see other tasks, while the stream lasts."""
@@ -156,7 +164,7 @@ class Monitor:
             return self.stream(request)  # type: ignore[return-value]  # an ASGI application is all Starlette asks for
 
         return [
-            Route("/", self.dashboard),
+            *self._overview.routes(),
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),

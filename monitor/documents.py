@@ -60,6 +60,6 @@ class Documents:
             csrf=csrf,
             navigation=NAVIGATION,
             current=request.url.path,
-            **{"task": None, "heading": "", **values},
+            **{"task": None, "table": None, "heading": "", **values},
         )
         return HTMLResponse(text, status, headers=NO_STORE)

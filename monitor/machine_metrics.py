@@ -1,53 +1,57 @@
-"""Metrics of machines: whether each is online, and its vitals."""
+"""Metrics of the processes: versions, what their Cores count, and how fast ZooKeeper answers them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from prometheus_client.core import Metric
 
-from monitor.metric_families import gauge
-from monitor.view import MachineView
-from replicator.coordination.records import CORE
+from monitor.metric_families import gauge, histogram, labelled_counter
+from monitor.view import MachineView, View
+from replicator.model.core_events import FENCED_BY, NOT_WRITTEN, UNSUPPORTED
+from replicator.model.histogram import Histogram
+from replicator.telemetry.zookeeper_requests import BUCKETS
 
 
-def machine_metrics(machines: Iterable[MachineView]) -> Iterator[Metric]:
-    """Of all but those that have ended on purpose."""
-    machines = [machine for machine in machines if machine.state != "stopped"]
-    here = [machine for machine in machines if machine.state != "offline"]
-    online = [((machine.host,), float(machine.state == "online")) for machine in machines]
-    text = "1 while the machine reports, 0 while it is expected and does not."
-    yield gauge("machine_online", text, ["host"], online)
-    yield from _vitals(here)
-    cores = [machine for machine in here if machine.role in ("", CORE)]
-    per_machine: tuple[tuple[str, str, Sequence[MachineView], list[float]], ...] = (
-        ("machine_load1", "Load average of one minute.", here, [m.load1 for m in here]),
-        ("machine_memory_used_bytes", "Memory of the machine in use.", here, [m.memory_bytes for m in here]),
-        ("machine_memory_bytes", "Memory of the machine.", here, [m.memory_total_bytes for m in here]),
-        ("core_resident_memory_bytes", "Memory of the Core and its workers.", cores, [m.rss_bytes for m in cores]),
-        (
-            "core_session_timeout_seconds",
-            "Session timeout negotiated with ZooKeeper.",
-            cores,
-            [m.session_timeout_s for m in cores],
-        ),
-        ("core_start_timestamp_seconds", "Start time of the Core.", cores, [m.since_ms / 1000 for m in cores]),
+def builds(view: View, version: str) -> Iterator[Metric]:
+    """Versions of this Monitor and, as long as what they report is current, of the Cores."""
+    rows = [((version, "monitor", ""), 1.0)]
+    rows += [((core.version, "core", core.host), 1.0) for core in _present(view) if core.version]
+    yield gauge("build_info", "Version of the process, always 1.", ["version", "process", "host"], rows)
+
+
+def zookeeper_requests(view: View, own: Histogram | None) -> Metric:
+    """Of this Monitor, `own`, and of the Cores."""
+    rows = [(("monitor", ""), own)] if own is not None else []
+    rows += [(("core", core.host), core.requests) for core in _present(view) if core.requests is not None]
+    return histogram(
+        "zookeeper_request_duration_seconds",
+        "Time until ZooKeeper has answered a request.",
+        ["process", "host"],
+        BUCKETS,
+        rows,
     )
-    for name, text, of, values in per_machine:
-        yield gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(of, values, strict=True)])
 
 
-def _vitals(machines: Sequence[MachineView]) -> Iterator[Metric]:
-    for name, text, values in (
-        ("machine_cpu_ratio", "Share of all processors that is busy.", [m.cpu for m in machines]),
-        ("machine_receive_bytes_per_second", "Bytes received from networks.", [m.received_per_s for m in machines]),
-        ("machine_send_bytes_per_second", "Bytes sent to networks.", [m.sent_per_s for m in machines]),
+def core_events(machines: Iterable[MachineView]) -> Iterator[Metric]:
+    """Every series begins at 0: the first step of one that appears with it would not count as an increase."""
+    cores = [(machine.host, machine.counts) for machine in machines if machine.state in ("online", "silent")]
+    for name, text, label, kinds, found in (
+        ("fenced_operations", "Operations of ended terms that were stopped.", "layer", FENCED_BY, "fenced"),
+        ("checkpoint_failures", "Checkpoints that were not written.", "reason", NOT_WRITTEN, "checkpoint_failures"),
+        (
+            "unsupported_events",
+            "Events of sources that stopped a task or a table.",
+            "type",
+            tuple(UNSUPPORTED.values()),
+            "unsupported_events",
+        ),
     ):
-        found = zip(machines, values, strict=True)
-        yield gauge(name, text, ["host"], [((m.host,), value) for m, value in found if value is not None])
-    used = [((machine.host, disk.mount), float(disk.used)) for machine in machines for disk in machine.disks]
-    yield gauge("machine_disk_used_bytes", "Bytes in use of a file system.", ["host", "mount"], used)
-    free = [((machine.host, disk.mount), float(disk.free)) for machine in machines for disk in machine.disks]
-    yield gauge("machine_disk_free_bytes", "Bytes that processes may still use.", ["host", "mount"], free)
-    draining = [((machine.host,), float(machine.draining)) for machine in machines]
-    yield gauge("machine_draining", "1 while the Core hands over its tasks and takes none.", ["host"], draining)
+        rows = [((host, kind), float(getattr(counts, found).get(kind, 0))) for host, counts in cores for kind in kinds]
+        yield labelled_counter(name, text, ["host", label], rows)
+
+
+def _present(view: View) -> list[MachineView]:
+    if view.stale_since_ms is not None:
+        return []
+    return [machine for machine in view.machines if machine.state in ("online", "silent")]

@@ -78,6 +78,8 @@ def _reported(view: MachineView, record: MachineRecord, silence_s: float) -> Mac
         session_timeout_s=record.session_timeout_s,
         running=states.count("RUNNING"),
         standby=states.count("STANDBY"),
+        counts=record.counts,
+        requests=record.requests,
         cpu=vitals.cpu,
         disks=vitals.disks,
         received_per_s=vitals.received_per_s,

@@ -14,9 +14,9 @@ from monitor.role_changes import Change, latest
 from monitor.snapshot_reader import Snapshot
 from monitor.takeovers import Takeovers
 
-SPARK_SECONDS = 5.0
+SPARK_SECONDS = 15.0
 SPARK_POINTS = 60
-"""A sparkline shows five minutes: 60 means of 5 s each."""
+"""A sparkline shows 15 minutes: 60 means of 15 s each."""
 MOST_CHANGES = 1000
 
 

@@ -50,13 +50,15 @@ TROUBLE = {
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """running: how many Cores say that they run the task."""
+    """running: how many Cores say that they run the task; lasting: the notes that do not change from second to
+    second."""
 
     state: str
     tone: Tone
     trouble: int
     running: int = 0
     notes: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
     errors: tuple[Error, ...] = ()
     config_invalid: bool = False
 
@@ -85,6 +87,7 @@ def condition(task: TaskOverview, machines: Iterable[MachineNode], now_ms: int) 
     running = _running(task, machines)
     noted = sorted(_notes(task, state, running, now_ms), key=lambda note: -note[0])
     worst = max((trouble for trouble, _ in noted), default=0)
+    passing = {text for _, text in (*_lag(task), *_retrying(task), *_age(task))}
     reported = [instance.figures for instance in task.instances if instance.figures]
     return Condition(
         state=state,
@@ -92,6 +95,7 @@ def condition(task: TaskOverview, machines: Iterable[MachineNode], now_ms: int) 
         trouble=max(worst, TROUBLE.get(state, 0)),
         running=running,
         notes=tuple(dict.fromkeys(text for _, text in noted)),
+        lasting=tuple(dict.fromkeys(text for _, text in noted if text not in passing)),
         errors=_errors(task, reported),
         config_invalid=any(figures.config_error for figures in reported) or state == "UNREADABLE",
     )

@@ -20,6 +20,7 @@ from server import access_control, error_responses
 from server.addresses import AddressOperations
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
+from server.cutovers import CutoverOperations
 from server.document import document
 from server.group_operations import GroupOperations
 from server.idempotency import idempotent
@@ -34,6 +35,7 @@ from server.routes import (
     addresses,
     audit,
     cluster,
+    cutovers,
     documentation,
     edits,
     groups,
@@ -73,6 +75,7 @@ ROUTERS = (
     history.router,
     machines.router,
     groups.router,
+    cutovers.router,
     processes.router,
     cluster.router,
     outgoing.router,
@@ -110,10 +113,11 @@ def create_app(
     access: Access,
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
+    cutovers_of: CutoverOperations | None = None,
 ) -> App:
     """The guarded application."""
     verified = Logins(coordinator, layout)
-    routes = create_routes(coordinator, layout, open_definitions, operations, verified)
+    routes = create_routes(coordinator, layout, open_definitions, operations, verified, cutovers_of)
     guarded = access_control.authorized(
         access_control.limited(idempotent(routes, Requests(coordinator, layout))),
         route_table(),
@@ -129,6 +133,7 @@ def create_routes(
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
     verified: Logins | None = None,
+    cutovers_of: CutoverOperations | None = None,
 ) -> FastAPI:
     """The routes without their guard; the OpenAPI document is made from these."""
     app = FastAPI(
@@ -148,6 +153,7 @@ def create_routes(
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.machines = MachineOperations(coordinator, layout, app.state.operations)
+    app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)

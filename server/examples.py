@@ -134,6 +134,31 @@ _VERSION: Final = {
     "restores": None,
     "current": True,
 }
+_CUTOVER: Final = {
+    "id": "20261126-120000-9f3c",
+    "phase": "reached",
+    "by": "ann@10.0.0.7",
+    "reason": "move to db2",
+    "began_ms": _TIME,
+    "deadline_ms": _TIME + 60_000,
+    "ended_ms": _TIME + 1_200,
+    "resume": False,
+    "keep": False,
+    "cancelled_by": "",
+    "code": "",
+    "found": "",
+    "tasks": [
+        {
+            "task": _NAME,
+            "state": "paused",
+            "source": "3e11fa47-71ca-11e1-9e33-c80aa9429562",
+            "goal": _POSITION,
+            "reached": _POSITION,
+            "gtid": _GTID,
+            "problem": "",
+        }
+    ],
+}
 _ADDRESS: Final = {
     "name": "shop/orders",
     "version": 4,
@@ -151,6 +176,7 @@ _ADDRESS: Final = {
 BODIES: Final[dict[str, Any]] = {
     "createTask": CONFIG,
     "replaceTask": CONFIG,
+    "beginCutover": {"tasks": [_NAME, "carts"], "timeout_s": 60, "resume": False, "reason": "move to db2"},
     "beginEdit": {"host": "laptop", "pid": "4711", "force": "false"},
     "endEdit": {"host": "laptop", "pid": "4711"},
     "pauseTask": _REASON,
@@ -238,6 +264,8 @@ ANSWERS: Final[dict[str, Any]] = {
         "items": [{"task": _NAME, "before": ["core-a"], "after": ["core-b"]}],
         "done": True,
     },
+    "Cutover": {"apiVersion": "v1", "kind": "Cutover"} | _CUTOVER,
+    "CutoverList": {"apiVersion": "v1", "kind": "CutoverList", "items": [_CUTOVER]},
     "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
     "ProcessList": {"apiVersion": "v1", "kind": "ProcessList", "items": [_PROCESS]},
     "ProcessLog": {

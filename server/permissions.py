@@ -58,6 +58,11 @@ RULES: Final[dict[str, Rule]] = {
     "pinTask": _OPERATE,
     "unpinTask": _OPERATE,
     "moveTask": _OPERATE,
+    "listCutovers": _READ,
+    "readCutover": _READ,
+    # The tasks are compared with the selector of the login where they are known (`cutovers`).
+    "beginCutover": _OPERATE,
+    "cancelCutover": _OPERATE,
     "pauseTask": _OPERATE,
     "resumeTask": _OPERATE,
     "switchoverTask": _OPERATE,

@@ -18,8 +18,16 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, group_responses, machine_responses, outgoing_responses, responses
+from server import (
+    access_responses,
+    cutover_responses,
+    group_responses,
+    machine_responses,
+    outgoing_responses,
+    responses,
+)
 from server.addresses import Address, AddressList, AddressOperations
+from server.cutovers import CutoverOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.machine_operations import MachineOperations
@@ -61,6 +69,8 @@ ANSWERS = (
     group_responses.GroupList,
     group_responses.Moves,
     group_responses.Drain,
+    cutover_responses.Cutover,
+    cutover_responses.CutoverList,
     Address,
     AddressList,
     access_responses.TokenList,
@@ -205,6 +215,7 @@ Reason = Annotated[str, Query(description="recorded in the history of the task",
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
 MachinesOf = Annotated[MachineOperations, Depends(_of_app("machines", MachineOperations))]
 GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
+CutoversOf = Annotated[CutoverOperations, Depends(_of_app("cutovers", CutoverOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]

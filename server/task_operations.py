@@ -291,10 +291,19 @@ class TaskOperations:
 
     def _desire(self, name: str, desired: str, by: str, reason: str) -> None:
         self._not_deleting(name)
-        if self._desired(name) != desired:
+        if self._desired(name) != desired or self._in_cutover(name):
             self._status.set(name, desired, by, reason)
             # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
             self._note(name, "pause" if desired == "paused" else "resume", by, reason)
+
+    def _in_cutover(self, name: str) -> bool:
+        """Then an operator's order ends that."""
+        try:
+            return bool(self._status.read(name).cutover)
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return False
 
     def retry(self, name: str, by: str, take_over: bool = False, reason: str = "") -> CommandRecord:
         """take_over: the sink's position, which is of a term that ZooKeeper does not know, is the task's own.

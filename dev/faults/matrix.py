@@ -224,4 +224,14 @@ MATRIX: tuple[Row, ...] = (
         "A Core is killed while its host is drained",
         "The drain goes on: it takes nothing when it is started again, until the drain is ended",
     ),
+    Row(
+        135,
+        "Tasks of one source are stopped together under load (cut-over)",
+        "All stop at one position with the same rows delivered, and go on from there",
+    ),
+    Row(
+        136,
+        "A party of a cut-over has no Core: it was killed",
+        "It ends at its timeout and names the task; the others, which had stopped, go on; nothing twice",
+    ),
 )

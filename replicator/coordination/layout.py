@@ -22,6 +22,7 @@
         /outgoing                                   addresses that tasks may connect to (OutgoingRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
+        /cutovers/ID                                tasks that are to stop together (CutoverRecord), trimmed
         /ddns/APP/DOMAIN                            an address of the address book (AddressRecord)
         /ddns/APP/DOMAIN/probe                      whether its server answers (ProbeRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
@@ -389,6 +390,13 @@ class Layout:
     @property
     def fencing(self) -> str:
         return f"{self.root}/fencing"
+
+    @property
+    def cutovers(self) -> str:
+        return f"{self.root}/cutovers"
+
+    def cutover(self, id_: str) -> str:
+        return f"{self.cutovers}/{escape(id_)}"
 
     @property
     def locks(self) -> str:

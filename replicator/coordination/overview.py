@@ -360,7 +360,8 @@ def _add_figures(view: TaskOverview) -> None:
         view.figures_old = view.figures_age_s > OLD_SECONDS
     if view.figures_old:
         note = f"the figures are {view.figures_age_s:.0f} s old: the Core does not report"
-        figures = msgspec.structs.replace(figures, lag_s=None, lag_note=note, rows_per_s=None)
+        unknown = {"lag_s": None, "rows_per_s": None, "behind_bytes": None, "behind_transactions": None}
+        figures = msgspec.structs.replace(figures, lag_note=note, **unknown)
     checkpoint = view.checkpoint
     view.position, view.gtid = figures.position, figures.gtid
     if checkpoint is not None:
@@ -368,6 +369,7 @@ def _add_figures(view: TaskOverview) -> None:
         view.gtid = view.gtid or checkpoint.position.gtid
     view.rows, view.transactions, view.rows_per_s = figures.rows, figures.transactions, figures.rows_per_s
     view.lag_s, view.lag_at_most, view.lag_note = figures.lag_s, figures.lag_at_most, figures.lag_note
+    view.behind_bytes, view.behind_transactions = figures.behind_bytes, figures.behind_transactions
     view.clock_skew_s, view.retention_headroom_s = figures.clock_skew_s, figures.retention_headroom_s
     view.source_shared, view.retrying = figures.source_shared, figures.retrying
     view.last_event_ms, view.checkpoint_ms = figures.last_event_ms, figures.checkpoint_ms

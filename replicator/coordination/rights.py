@@ -76,6 +76,8 @@ TABLE: Final[Mapping[str, Rights]] = {
     "ddns/*": Rights("r", "cdr"),
     "ddns/*/*": Rights("r", "cdrw"),
     "ddns/*/*/probe": Rights("r", "rw"),
+    "cutovers": Rights("r", "cdr"),
+    "cutovers/*": Rights("r", "rw"),
     "ids": Rights("cr", "cr"),
     "ids/replicas": Rights("cdr", "dr"),
     "ids/replicas/*": Rights("rw", "r"),
@@ -145,6 +147,7 @@ TABLE: Final[Mapping[str, Rights]] = {
 
 FIXED: Final = (
     "tasks",
+    "cutovers",
     "ddns",
     "ids",
     "ids/replicas",

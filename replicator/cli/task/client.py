@@ -149,6 +149,18 @@ class Client:
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
+    def begin_cutover(self, wanted: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
+        return self._ask("POST", "/cutovers", json=wanted, params=_flag(dry_run))
+
+    def cutovers(self) -> dict[str, Any]:
+        return self._ask("GET", "/cutovers")
+
+    def cutover(self, id_: str) -> dict[str, Any]:
+        return self._ask("GET", f"/cutovers/{quote(id_, safe='')}")
+
+    def cancel_cutover(self, id_: str) -> dict[str, Any]:
+        return self._ask("DELETE", f"/cutovers/{quote(id_, safe='')}")
+
     def machines(self, max_age: int = 0) -> dict[str, Any]:
         return self._ask("GET", "/machines", headers=_aged(max_age))
 

@@ -89,6 +89,15 @@ def lag(item: Item) -> str:
     return "-" if item["state"] in ("absent", "unconfigured") else "unknown"
 
 
+def size(value: float) -> str:
+    """Bytes with a decimal unit."""
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
 def rate(value: float | None) -> str:
     if value is None:
         return "-"

@@ -29,6 +29,7 @@ from replicator.coordination.tasks.status import UNKNOWN, Status
 from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, NotConnected, ReplicatorError
 from replicator.model.added_tables import visible
+from replicator.model.position import Position
 from replicator.model.quarantine import TaskOrders
 
 HOUR_MS = 3_600_000
@@ -45,12 +46,14 @@ Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 class Config(msgspec.Struct, frozen=True):
     """A validated configuration and the orders of operators for tables; both with the version of the znode
-    they stand in, -1 for none. A worker is started with both, and takes up a change of either."""
+    they stand in, -1 for none. A worker is started with both, and takes up a change of either. `until`: where it ends,
+    for a cut-over."""
 
     version: int
     data: dict[str, Any]
     orders: TaskOrders = TaskOrders()
     orders_version: int = -1
+    until: Position | None = None
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -72,6 +75,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
             orders beside it can't be read: tables that are left out would come back.
         field, own: the contenders, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
+        stop_at: where alone a task that is to be paused stops, for a cut-over; it runs until then.
         restoring: the task is being restored from a backup, and not complete.
         commit: lastCommit; `commit_error` when its content is not understood.
         delivered: there is no lastCommit, and position history or history show that the task has had a position.
@@ -96,6 +100,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     orders_version: int = -1
     config_error: Problem | None = None
     desired: str = "running"
+    stop_at: Position | None = None
     status_error: Problem | None = None
     restoring: bool = False
     field: Field = Field()
@@ -214,6 +219,7 @@ class ViewReader:
         return msgspec.structs.replace(
             present,
             desired=desired,
+            stop_at=status.at if desired == "paused" else None,
             status_error=status_error,
             restoring=status.restoring,
             field=field,

@@ -13,6 +13,7 @@ from replicator.coordination.machines.expected import ExpectedMachines
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import KEEP_MS, StoppedCores
 from replicator.coordination.records import MachineRecord, StoppedRecord, dump
+from replicator.telemetry.zookeeper_requests import measured
 from tests.support.waiting import eventually
 
 
@@ -126,3 +127,17 @@ def test_the_report_has_vitals(ensemble: MemoryEnsemble) -> None:
     assert node is not None and node.record is not None
     assert node.record.role == "core" and node.record.vitals.booted_ms > 0
     assert node.record.cores > 0
+
+
+def test_what_the_core_counts_is_published(ensemble: MemoryEnsemble) -> None:
+    status = claimant(ensemble, "1" * 32)
+    status.counters.fenced("lease")
+    with measured():
+        pass
+    status.claim(never)
+    machine = Machines(ensemble.session(), Layout()).read("host-a")
+    assert machine is not None
+    assert machine.record is not None
+    assert machine.record.counts.fenced == {"lease": 1}
+    assert machine.record.requests is not None
+    assert machine.record.requests.count >= 1

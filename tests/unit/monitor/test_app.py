@@ -72,15 +72,16 @@ def served() -> Iterator[Served]:
 
 def test_a_snapshot_has_its_bar_and_its_figures(served: Served) -> None:
     text = unescape(served.client.get("/").text)
-    assert 'snapshot 42 %<progress max="100" value="42" aria-label="Snapshot">' in text
+    assert 'snapshot 42 % <progress max="100" value="42" aria-label="Snapshot">' in text
+    text = unescape(served.client.get("/api/tasks/orders_to_lake/details").text)
     assert "running, 42 %: 4.2 M of about 10.0 M rows, 1.3 GB, 2 of 7 tables, reading" in text
     (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "orders_to_lake")
     assert (task["snapshot"]["percent"], task["snapshot"]["table"]) == (42, "shop.orders")
 
 
 def test_a_consistent_snapshot_has_its_view(served: Served) -> None:
-    text = unescape(served.client.get("/").text)
-    assert 'consistent: all rows as of <span class="mono">binlog.000041:4711</span>, view opened ' in text
+    text = unescape(served.client.get("/api/tasks/prices/details").text)
+    assert 'all rows as of <span class="mono">binlog.000041:4711</span>, view opened ' in text
     assert "writers locked for 0.7 ms, begun again 2 times, 5\u202f400 rows delivered again" in text
     assert text.count("writers locked") == 1
     (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "prices")
