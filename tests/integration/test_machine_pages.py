@@ -36,7 +36,8 @@ def themed(browser: webdriver.Chrome, theme: str) -> None:
 
 
 def state_of(browser: webdriver.Chrome, host: str) -> str:
-    return browser.find_element(By.CSS_SELECTOR, f'.machine-table [data-machine="{host}"]').get_attribute("data-state")
+    row = browser.find_element(By.CSS_SELECTOR, f'.machine-table [data-machine="{host}"]')
+    return row.get_attribute("data-state") or ""
 
 
 @pytest.mark.parametrize("width", [1280, 390])
