@@ -1,4 +1,4 @@
-"""What the pages of machines show beside the figures of each: its tasks, changes and online rates. Pure."""
+"""What the pages of machines show in addition to the figures of each: its tasks, changes and online rates. Pure."""
 
 from __future__ import annotations
 

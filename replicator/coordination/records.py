@@ -345,16 +345,6 @@ class StoppedRecord(Record):
     time_ms: int
 
 
-class ExpectedRecord(Record):
-    """/expected/HOST: the machine is missing when it is not there and has not ended on purpose. `learned`: because it
-    has reported; else an operator, `by`, has ordered it."""
-
-    learned: bool = False
-    by: str = ""
-    time_ms: int = 0
-    reason: str = ""
-
-
 class DrainRecord(Record):
     """/drained/HOST: while it is there, the Cores of that host take no tasks and hand over those that they have."""
 

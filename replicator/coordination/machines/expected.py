@@ -14,8 +14,18 @@ import msgspec
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout, unescape
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import ExpectedRecord, dump, load
+from replicator.coordination.records import Record, dump, load
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
+
+
+class ExpectedRecord(Record):
+    """/expected/HOST: the machine is missing when it is not there and has not ended on purpose. `learned`: because it
+    has reported; else an operator, `by`, has ordered it."""
+
+    learned: bool = False
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
 
 
 class Expectation(msgspec.Struct, frozen=True):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.coordination.machines.expected import Expectation
+from replicator.coordination.machines.expected import Expectation, ExpectedRecord
 from replicator.coordination.machines.known import SHOWN_STOPPED_MS, KnownMachine, all_online, known
 from replicator.coordination.machines.machines import MachineNode
-from replicator.coordination.records import ExpectedRecord, StoppedRecord
+from replicator.coordination.records import StoppedRecord
 
 NOW = 1_800_000_000_000
 NAMES = st.sampled_from(["a", "b", "c", "d"])
