@@ -49,12 +49,14 @@ from server.routes import (
     quarantine,
     secrets,
     snapshots,
+    sources,
     table_definitions,
     tasks,
     verifications,
     versions,
 )
 from server.sealing import Sealing
+from server.source_operations import SourceOperations
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
@@ -76,6 +78,7 @@ ROUTERS = (
     machines.router,
     groups.router,
     cutovers.router,
+    sources.router,
     processes.router,
     cluster.router,
     outgoing.router,
@@ -154,6 +157,7 @@ def create_routes(
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.machines = MachineOperations(coordinator, layout, app.state.operations)
     app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
+    app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)

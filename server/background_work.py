@@ -81,6 +81,8 @@ class BackgroundWork:
             return
         try:
             self._operations.sweep()
+            for source in self._operations.end_source_locks():
+                _log.info("the time of a source's lock is over", source=source)
             self._trim()
         except NotConnected:
             return  # the next turn tries again

@@ -24,8 +24,8 @@ class CutoverTask(msgspec.Struct, kw_only=True):
 
 class CutoverEntry(msgspec.Struct, kw_only=True):
     """A cut-over. `id`: "" for a dry run; `phase`: stopping, aligning, reached or failed; times are ms since the epoch,
-    0 for not yet; `resume`: the tasks go on when all have stopped; `keep`: those that have stopped stay paused when it
-    fails; `code`, `found`: why it has failed."""
+    0 for not yet; `resume`: the tasks continue when all have stopped; `keep`: those that have stopped stay paused when
+    it fails; `code`, `found`: why it has failed."""
 
     id: str
     phase: str

@@ -134,6 +134,15 @@ _VERSION: Final = {
     "restores": None,
     "current": True,
 }
+_SOURCE: Final = {
+    "name": "db.example.com:3306",
+    "locked": True,
+    "by": "ann@10.0.0.7",
+    "since_ms": _TIME,
+    "until_ms": _TIME + 7_200_000,
+    "reason": "new disks",
+    "tasks": [{"task": _NAME, "state": "paused", "stopped": True}],
+}
 _CUTOVER: Final = {
     "id": "20261126-120000-9f3c",
     "phase": "reached",
@@ -176,6 +185,7 @@ _ADDRESS: Final = {
 BODIES: Final[dict[str, Any]] = {
     "createTask": CONFIG,
     "replaceTask": CONFIG,
+    "lockSource": {"reason": "new disks", "for_s": "7200"},
     "beginCutover": {"tasks": [_NAME, "carts"], "timeout_s": 60, "resume": False, "reason": "move to db2"},
     "beginEdit": {"host": "laptop", "pid": "4711", "force": "false"},
     "endEdit": {"host": "laptop", "pid": "4711"},
@@ -266,6 +276,8 @@ ANSWERS: Final[dict[str, Any]] = {
     },
     "Cutover": {"apiVersion": "v1", "kind": "Cutover"} | _CUTOVER,
     "CutoverList": {"apiVersion": "v1", "kind": "CutoverList", "items": [_CUTOVER]},
+    "Source": {"apiVersion": "v1", "kind": "Source"} | _SOURCE,
+    "SourceList": {"apiVersion": "v1", "kind": "SourceList", "items": [_SOURCE]},
     "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
     "ProcessList": {"apiVersion": "v1", "kind": "ProcessList", "items": [_PROCESS]},
     "ProcessLog": {

@@ -58,6 +58,10 @@ RULES: Final[dict[str, Rule]] = {
     "pinTask": _OPERATE,
     "unpinTask": _OPERATE,
     "moveTask": _OPERATE,
+    "listSources": _READ,
+    "readSource": _READ,
+    "lockSource": Rule("operator", everywhere=True),
+    "unlockSource": Rule("operator", everywhere=True),
     "listCutovers": _READ,
     "readCutover": _READ,
     # The tasks are compared with the selector of the login where they are known (`cutovers`).

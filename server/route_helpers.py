@@ -36,6 +36,7 @@ from server.positions import Positions
 from server.process_logs import ProcessLogs
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
+from server.source_operations import Source, SourceList, SourceOperations
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
 from server.versions import VersionOperations
@@ -69,6 +70,8 @@ ANSWERS = (
     group_responses.GroupList,
     group_responses.Moves,
     group_responses.Drain,
+    Source,
+    SourceList,
     cutover_responses.Cutover,
     cutover_responses.CutoverList,
     Address,
@@ -216,6 +219,7 @@ OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOpera
 MachinesOf = Annotated[MachineOperations, Depends(_of_app("machines", MachineOperations))]
 GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 CutoversOf = Annotated[CutoverOperations, Depends(_of_app("cutovers", CutoverOperations))]
+SourcesOf = Annotated[SourceOperations, Depends(_of_app("sources", SourceOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]

@@ -34,6 +34,7 @@ LAZY = {
     "machine": ("Show, expect and drain machines.", "replicator.cli.machine"),
     "agent": ("Report the vitals of a host without a Core.", "replicator.cli.agent"),
     "group": ("Show groups of Cores and spread their tasks.", "replicator.cli.group"),
+    "source": ("Lock a source while it is changed.", "replicator.cli.source"),
     "ddns": ("Manage names for addresses of servers.", "replicator.cli.ddns"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
     "bundle": ("Collect what support needs into a file.", "replicator.cli.bundle"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from replicator.coordination.records import (
     StatusRecord,
     TaskFigures,
 )
+from replicator.coordination.sources.source_locks import LockedSource, SourceLocks, sources_of
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.coordination.tasks.orders import OrdersStore
@@ -156,6 +158,7 @@ class Overview:
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
         self._groups = GroupReader(coordinator, layout)
+        self._source_locks = SourceLocks(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
         """Of Cores."""
@@ -178,20 +181,25 @@ class Overview:
     def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
         """Every task, by name. Raises NotConnected; whatever else is wrong with a task stands in its `problems`."""
         present = self.machines() if machines is None else machines
-        found, groups = [], self._known_groups()
+        found, groups, locked = [], self._known_groups(), self._source_locks.all()
         for name in self.names():
             try:
-                found.append(self.task(name, present, groups))
+                found.append(self.task(name, present, groups, locked))
             except NodeMissing:
                 continue  # deleted meanwhile
         return found
 
     def task(
-        self, name: str, machines: list[MachineNode] | None = None, groups: KnownGroups | None = None
+        self,
+        name: str,
+        machines: list[MachineNode] | None = None,
+        groups: KnownGroups | None = None,
+        locked: Mapping[str, LockedSource] | None = None,
     ) -> TaskOverview:
         """Raises NodeMissing E5003 (no such task), NotConnected."""
         view = _joined(self._stored(name), self.machines() if machines is None else machines)
         _add_group(view, self._known_groups() if groups is None else groups)
+        _add_source_lock(view, self._source_locks.all() if locked is None else locked)
         return view
 
     def _known_groups(self) -> KnownGroups:
@@ -297,6 +305,18 @@ def _add_group(view: TaskOverview, groups: KnownGroups) -> None:
     found = problem(view.name, wish, node, groups.drained)
     if found is not None:
         view.problems.append(found.to_dict())
+
+
+def _add_source_lock(view: TaskOverview, locked: Mapping[str, LockedSource]) -> None:
+    for name in sources_of(view.config, resolved_sources(view)) if locked else ():
+        if name in locked:
+            view.problems.append(locked[name].problem().to_dict())
+
+
+def resolved_sources(view: TaskOverview) -> list[str]:
+    """Addresses of the book that its source uses, or is to use."""
+    used = [one for one in view.addresses if one.section == "source"]
+    return [address for one in used for address in (one.in_use, one.wanted) if address]
 
 
 def _add_instances(view: TaskOverview, field: Field, machines: list[MachineNode]) -> None:

@@ -76,6 +76,8 @@ TABLE: Final[Mapping[str, Rights]] = {
     "ddns/*": Rights("r", "cdr"),
     "ddns/*/*": Rights("r", "cdrw"),
     "ddns/*/*/probe": Rights("r", "rw"),
+    "source-locks": Rights("r", "cdr"),
+    "source-locks/*": Rights("r", "rw"),
     "cutovers": Rights("r", "cdr"),
     "cutovers/*": Rights("r", "rw"),
     "ids": Rights("cr", "cr"),
@@ -148,6 +150,7 @@ TABLE: Final[Mapping[str, Rights]] = {
 FIXED: Final = (
     "tasks",
     "cutovers",
+    "source-locks",
     "ddns",
     "ids",
     "ids/replicas",

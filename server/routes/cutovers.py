@@ -97,8 +97,8 @@ def begin_cutover(
     dry_run: DryRun = False,
 ) -> Response:
     """Stops several tasks together: those of one source at the same position, the others at a transaction boundary.
-    If not all of them have stopped within `timeout_s`, or one fails, those that were stopped go on. The Servers carry
-    it out; GET shows how far it is. 409 E5150 if a task can't take part."""
+    If not all of them have stopped within `timeout_s`, or one fails, those that were stopped continue. The Servers
+    carry it out; GET shows how far it is. 409 E5150 if a task can't take part."""
     node = cutovers.begin(wanted, by, login, dry_run=dry_run)
     facts_of(request.scope).target = node.id
     return reply(answers.cutover(node), 202)
@@ -106,7 +106,7 @@ def begin_cutover(
 
 @router.get("/cutovers/{cutover}", responses=documented(answers.Cutover), operation_id="readCutover")
 def read_cutover(cutovers: CutoversOf, login: LoginOf, id_: IdOf) -> Response:
-    """Returns one cut-over. 404 E5153 if there is none of this id."""
+    """Returns one cut-over. 404 E5153 for an unknown id."""
     return reply(answers.cutover(cutovers.read(id_, login)))
 
 
@@ -114,5 +114,5 @@ def read_cutover(cutovers: CutoversOf, login: LoginOf, id_: IdOf) -> Response:
     "/cutovers/{cutover}", status_code=202, responses=documented(answers.Cutover, 202), operation_id="cancelCutover"
 )
 def cancel_cutover(cutovers: CutoversOf, login: LoginOf, by: By, id_: IdOf) -> Response:
-    """Cancels a cut-over: its tasks go on (with `keep`, they stay paused). 409 E5154 if it is over."""
+    """Cancels a cut-over: its tasks continue (with `keep`, they stay paused). 409 E5154 if it is over."""
     return reply(answers.cutover(cutovers.cancel(id_, by, login)), 202)

@@ -74,3 +74,27 @@ def test_136_a_party_without_a_core_lets_the_others_go_on(make_bus: MakeBus) -> 
     assert look(bus, second).desired == "running"
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
+
+
+def test_137_a_locked_source_outlives_servers_and_cores(make_bus: MakeBus) -> None:
+    """Tasks pause under load while their source is locked; the Server and the RUNNING Core are killed meanwhile."""
+    bus = make_bus("host-a", "host-b")
+    source = f"{bus.database.host}:{bus.database.port}"
+    bus.cluster.cli("source", "lock", source, "--reason", "new disks", "--wait", "30s")
+    locked = look(bus, bus.name)
+    assert (locked.state, locked.desired) == ("paused", "running")
+    assert "E5160" in [problem["code"] for problem in locked.problems]
+    assert bus.cluster.server is not None
+    bus.cluster.server.kill()
+    bus.cluster.cores[locked.host].kill()
+    wait_for(lambda: look(bus, bus.name).host not in ("", locked.host), "another host leads", 40)
+    wait_for(lambda: look(bus, bus.name).state == "paused", "paused there, too", 40)
+    after = look(bus, bus.name).checkpoint
+    assert after is not None and locked.checkpoint is not None
+    assert after.position == locked.checkpoint.position, "nothing was read meanwhile"
+    bus.cluster.start_server()
+    bus.cluster.cli("source", "unlock", source)
+    bus.wait_running(other_than=locked.host)
+    bus.wait_delivered(30)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)

@@ -1,4 +1,4 @@
-"""deploy/alerts.yaml in Prometheus' own tool: each rule fires, does not fire, and resolves."""
+"""deploy/ in Prometheus' own tool: each alert rule fires, does not fire, and resolves; queries of dashboards parse."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import yaml
 
 from dev.errors import ServerUnavailable
 from dev.fetch.prometheus import promtool
+from dev.grafana.dashboards import DASHBOARDS
 from dev.pages.runbooks import groups
 from dev.paths import TREE
 from tests.support.rule_cases import CASES, promtool_test
@@ -85,3 +86,20 @@ def test_texts_only_name_labels_that_the_alert_has() -> None:
     for rule in every_rule():
         for text in rule["annotations"].values():
             assert set(re.findall(r"\$labels\.(\w+)", text)) <= CASES[rule["alert"]].labels.keys(), rule["alert"]
+
+
+def test_every_query_of_the_dashboards_is_valid(tool: list[str], tmp_path: Path) -> None:
+    """As recording rules: promtool has no other way to parse one."""
+    found = []
+    for board in (dashboard.json() for dashboard in DASHBOARDS.values()):
+        found += [mark["expr"] for mark in board["annotations"]["list"]]
+        found += [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+    rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(found)]
+    file = tmp_path / "queries.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    code, said = called([*tool, "check", "rules", str(file)])
+    assert code == 0, said
+    assert f"{len(found)} rules found" in said
+    rules[3]["expr"] += ")"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    assert called([*tool, "check", "rules", str(file)])[0] != 0

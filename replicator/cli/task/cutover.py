@@ -27,9 +27,9 @@ _OVER: Final = ("reached", "failed")
     type=click.Choice(["barrier"]),
     default="barrier",
     show_default=True,
-    help="Where to stop: where the furthest of the tasks of each source stands when all have paused.",
+    help="Where to stop: at the position of the furthest task of each source when all have paused.",
 )
-@click.option("--resume", is_flag=True, help="Let the tasks go on as soon as all have stopped.")
+@click.option("--resume", is_flag=True, help="Let the tasks continue as soon as all have stopped.")
 @click.option("--keep", is_flag=True, help="Leave tasks that have stopped paused when others could not stop.")
 @click.option("--reason", default="", help="Recorded in the history of the tasks.")
 @click.option(
@@ -43,7 +43,7 @@ _OVER: Final = ("reached", "failed")
 @click.option("--dry-run", is_flag=True, help="Only show the tasks, and what prevents them from stopping together.")
 @click.option("--list", "listing", is_flag=True, help="List the newest cut-overs.")
 @click.option("--show", "show_id", default="", metavar="ID", help="Show a cut-over.")
-@click.option("--cancel", "cancel_id", default="", metavar="ID", help="Cancel a cut-over; its tasks go on.")
+@click.option("--cancel", "cancel_id", default="", metavar="ID", help="Cancel a cut-over; its tasks continue.")
 @output_option("table", "json", "yaml")
 @with_client
 def command(
@@ -63,7 +63,7 @@ def command(
 ) -> None:
     """Stop tasks together: those of one source at the same position, the others at a transaction boundary.
 
-    All of them stop, or none: if one fails, or has not stopped within --timeout, those that were stopped go on. The
+    All of them stop, or none: if one fails, or has not stopped within --timeout, those that were stopped continue. The
     Servers carry it out, also when this command ends. Tasks stay paused then, until they are resumed.
 
     Exit status is 4 if a task cannot take part or fails, 7 if not all have stopped in time; 0 for --no-wait.
@@ -110,7 +110,7 @@ def _end(found: dict[str, Any], output: str, *, cancelled: bool = False) -> None
     """Raises ProcessError E5151 or E5152 for one that has failed, unless it was to be cancelled."""
     _print(found, output)
     if found["phase"] == "reached":
-        then = "They go on." if found["resume"] else "They stay paused: `replicator task resume` resumes them."
+        then = "They continue." if found["resume"] else "They stay paused: `replicator task resume` resumes them."
         click.echo(f"All {len(found['tasks'])} tasks have stopped. {then}", err=True)
         return
     if not cancelled:

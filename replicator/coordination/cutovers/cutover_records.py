@@ -42,7 +42,7 @@ class CutoverRecord(Record):
     Attributes:
         by, reason, began_ms, ended_ms: who has ordered it, why, and when; ms since the epoch, 0: not ended.
         deadline_ms: until when all tasks have to have stopped.
-        resume: the tasks go on as soon as all have stopped; else they stay paused.
+        resume: the tasks continue as soon as all have stopped; else they stay paused.
         keep: tasks that have stopped stay paused when it fails.
         cancelled_by: who has cancelled it, "": it was not.
         found: why it has failed; code: E5151 or E5152.

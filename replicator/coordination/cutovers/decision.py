@@ -1,4 +1,4 @@
-"""Decides how a cut-over goes on, from what is seen of its tasks. Pure.
+"""Decides how a cut-over continues, from what is seen of its tasks. Pure.
 
 First all tasks pause, each at a transaction boundary of its source. Of those that read the same source, the furthest
 position is then the goal of the others: they run until there. So the goal needs no question to the source, and every
@@ -88,7 +88,7 @@ def _problem(party: Party, seen: Seen | None) -> str:
 
 
 def _stopped(party: Party, seen: Seen) -> bool:
-    """A task that was paused when it was ordered to go on is so until its Core has read that."""
+    """A task that was paused when it was ordered to continue is so until its Core has read that."""
     if seen.state != PAUSED or seen.position is None or not seen.position.boundary:
         return False
     return party.goal is None or reached(seen.position, party.goal)

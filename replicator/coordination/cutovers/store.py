@@ -151,8 +151,8 @@ def _because(record: CutoverRecord) -> str:
 
 def _told(id_: str, record: CutoverRecord, party: Party, order: Order) -> str:
     if order == "align":
-        return f"{id_}: it goes on until {party.goal}, where others of its source have stopped"
-    then = "it goes on" if order == "resume" else "it stays paused"
+        return f"{id_}: it continues until {party.goal}, where others of its source have stopped"
+    then = "it continues" if order == "resume" else "it stays paused"
     if record.phase == "reached":
         return f"{id_}: all {len(record.parties)} tasks have stopped, this one at {party.reached}; {then}"
     return f"{id_} has failed: {record.found}; {then}"

@@ -77,7 +77,10 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
 
 
 def is_halted(facts: Facts, view: TaskView) -> bool:
-    """No worker is to run. A task that is stopped for a cut-over runs until the position that was chosen for it."""
+    """No worker is to run: the task is to be paused, or its source is locked. A task that is stopped for a cut-over
+    runs until the position that was chosen for it."""
+    if view.held:
+        return True
     if view.desired != "paused":
         return False
     known = facts.checkpoint or view.commit.checkpoint

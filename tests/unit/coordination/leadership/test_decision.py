@@ -497,36 +497,3 @@ class TestLeaving:
 
     def test_a_stopping_process_does_not_stand(self):
         assert decide(facts(State.ABSENT, stopping=True), view(), NOW) == []
-
-
-class TestCutover:
-    """A task that is to be paused at a position runs until there."""
-
-    GOAL = Position("binlog.000001", 300)
-    BOUNDED = msgspec.structs.replace(CONFIG, until=GOAL)
-
-    def seen(self, at: int = 100, **changes: Any) -> TaskView:
-        known = commit(checkpoint=Checkpoint(Position("binlog.000001", at)))
-        return view(contender(), commit=known, **({"desired": "paused", "stop_at": self.GOAL} | changes))
-
-    def test_a_paused_task_goes_on_until_there(self) -> None:
-        assert decide(leading(State.PAUSED), self.seen(), NOW) == [Retry("resumed")]
-        [action] = decide(leading(State.IDLE), self.seen(), NOW)
-        assert isinstance(action, StartWorker) and action.config.until == self.GOAL
-
-    def test_it_rests_while_its_worker_is_on_the_way(self) -> None:
-        assert decide(leading(State.RUNNING, WorkerFacts(self.BOUNDED)), self.seen(), NOW) == []
-        assert decide(leading(State.STARTING, restart_at=NOW + 3), self.seen(), NOW) == [Hold(NOW + 3)]
-
-    def test_it_stays_paused_there(self) -> None:
-        assert decide(leading(State.PAUSED), self.seen(300), NOW) == []
-        assert decide(leading(State.IDLE), self.seen(300), NOW) == [Pause()]
-        further = leading(State.IDLE, checkpoint=Checkpoint(self.GOAL))
-        assert decide(further, self.seen(100), NOW) == [Save(Checkpoint(self.GOAL))]
-
-    def test_a_worker_without_that_end_is_replaced(self) -> None:
-        assert decide(leading(State.RUNNING, WorkerFacts(CONFIG)), self.seen(), NOW) == [DrainWorker("configure")]
-
-    def test_a_worker_with_an_end_is_replaced_when_the_task_may_run(self) -> None:
-        seen = self.seen(desired="running", stop_at=None)
-        assert decide(leading(State.RUNNING, WorkerFacts(self.BOUNDED)), seen, NOW) == [DrainWorker("configure")]
