@@ -108,7 +108,7 @@ TABLE: Final[Mapping[str, Rights]] = {
     "stopped/*": Rights("rw", "r"),
     # A Core notes that it is there, and removes records of those that have ended long ago.
     "expected": Rights("cdr", "cdr", agent="cr"),
-    "expected/*": Rights("r", "rw"),
+    "expected/*": Rights("r", "rw", agent="r"),
     "agents": Rights("r", "r"),
     "agents/online": Rights("r", "r", agent="cr"),
     "agents/online/*": Rights("r", "r", agent="rw"),
