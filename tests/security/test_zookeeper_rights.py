@@ -216,7 +216,7 @@ def test_a_tree_without_an_identity_of_agents_gets_one(site: SecuredSite) -> Non
     (identity,) = site.record.agent
     site.record.agent.clear()
     site.establish()
-    with pytest.raises(CoordinationError, match="E4007|E4030"):  # a real one does not even get a session
+    with pytest.raises(CoordinationError, match=r"E4007|E4030"):  # a real one does not even get a session
         ExpectedMachines(site.session("agent"), site.layout).learn("db")
     site.tree.change("agent", identity, quiet, add=True)
     ExpectedMachines(site.session("agent"), site.layout).learn("db")
