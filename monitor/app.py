@@ -4,6 +4,7 @@
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
 /tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
+/machines         machines, Servers and Monitors, /machines/HOST one of them, /api/machines/...: see machine_pages.py
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /alerts           what fires, what is silenced, and what has fired
@@ -48,6 +49,7 @@ from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
+from monitor.machine_pages import MachinePages
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.overview_page import OverviewPage
 from monitor.person import person_of
@@ -138,6 +140,14 @@ class Monitor:
             lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts, sender, access
         )
 
+        self.machine_pages = MachinePages(
+            lambda request: self._seen(_selector(request)),
+            self._documents,
+            self._renderer,
+            history,
+            poller.changes_of,
+        )
+
     def _rights(self, request: Request) -> Rights:
         principal: Principal | None = request.scope.get(PRINCIPAL)
         return rights_of(
@@ -218,6 +228,7 @@ class Monitor:
             *self._audit.routes(),
             *self.task_pages.routes(),
             *self._alerts_page.routes(),
+            *self.machine_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -286,6 +297,7 @@ def create_app(
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
         monitor.task_pages.close()
+        monitor.machine_pages.close()
         if access is not None:
             access.close()
         if api is not None:

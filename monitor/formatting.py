@@ -122,6 +122,22 @@ def task_page(task: str) -> str:
     return f"/tasks/{quote(task, safe='')}"
 
 
+def machine_page(host: str) -> str:
+    """The address of its page."""
+    return f"/machines/{quote(host, safe='')}"
+
+
+def percent(share: float | None) -> str:
+    """`8 %`, `99.97 %`: rounded down where it is nearly all, as an outage must not be rounded away."""
+    if share is None:
+        return "–"
+    if share >= 1:
+        return "100 %"
+    if share > 0.99:
+        return f"{int(share * 1e5) / 1e3:.3f}".rstrip("0").rstrip(".") + " %"
+    return f"{100 * share:.0f} %"
+
+
 def search(query: str, sort: str = "") -> str:
     """The address of the tasks that the filter's `query` shows, in the order of `sort`."""
     asked = {name: value for name, value in (("q", query), ("sort", sort)) if value}

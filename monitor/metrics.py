@@ -21,7 +21,8 @@ from monitor.alerts.shown import SenderView
 from monitor.machine_metrics import builds, core_events, zookeeper_requests
 from monitor.metric_families import counter, gauge, labelled_counter, single
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
-from monitor.view import MachineView, TaskRow, View
+from monitor.view import TaskRow, View
+from monitor.vitals_metrics import machine_metrics
 from replicator.model.histogram import Histogram
 from replicator.model.verification import RESULTS
 
@@ -91,7 +92,7 @@ class _Collector(Collector):
             yield from _tasks(view.tasks)
             yield from _addresses(view)
             yield from _labels(view.tasks, self._labels)
-            yield from _machines(view.machines)
+            yield from machine_metrics(view.machines)
             yield from core_events(view.machines)
 
 
@@ -302,26 +303,6 @@ def _labels(tasks: Iterable[TaskRow], keys: Sequence[str]) -> Iterator[Metric]:
 def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:
     roles = {(task.name, member.host, member.state or "UNKNOWN") for task in tasks for member in task.members}
     return [(role, 1.0) for role in sorted(roles)]
-
-
-def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
-    machines = [machine for machine in machines if machine.state != "stopped"]
-    here = [machine for machine in machines if machine.state != "offline"]
-    online = [((machine.host,), float(machine.state == "online")) for machine in machines]
-    yield gauge("machine_online", "1 while the Core reports, 0 once it is silent or lost.", ["host"], online)
-    for name, text, values in (
-        ("machine_load1", "Load average of one minute.", [m.load1 for m in here]),
-        ("machine_memory_used_bytes", "Memory of the machine in use.", [m.memory_bytes for m in here]),
-        ("machine_memory_bytes", "Memory of the machine.", [m.memory_total_bytes for m in here]),
-        ("core_resident_memory_bytes", "Memory of the Core and its workers.", [m.rss_bytes for m in here]),
-        (
-            "core_session_timeout_seconds",
-            "Session timeout negotiated with ZooKeeper.",
-            [m.session_timeout_s for m in here],
-        ),
-        ("core_start_timestamp_seconds", "Start time of the Core.", [m.since_ms / 1000 for m in here]),
-    ):
-        yield gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(here, values, strict=True)])
 
 
 def _takeovers(view: View) -> Iterator[Metric]:

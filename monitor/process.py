@@ -69,7 +69,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
     layout = Layout(settings.root)
     coordinator = for_process(zookeeper, settings.session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
-    registration = Registration(coordinator, layout, required=required)
+    registration = Registration(coordinator, layout, required=required, certificate=certificate)
     answers = LogAnswers(coordinator, layout, lambda: registration.process, log.recent.text)
     lines = LogService(coordinator, answers, log.get_logger("monitor")).start()
 

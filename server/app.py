@@ -26,6 +26,7 @@ from server.document import document
 from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
+from server.machine_operations import MachineOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.process_logs import ProcessLogs
@@ -157,6 +158,7 @@ def create_routes(
     app.state.addresses = AddressOperations(coordinator, layout)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
+    app.state.machines = MachineOperations(coordinator, layout, app.state.operations)
     app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
     app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)

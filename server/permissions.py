@@ -36,6 +36,9 @@ RULES: Final[dict[str, Rule]] = {
     "readPositions": _READ,
     "readSchema": _READ,
     "listMachines": _READ,
+    "readMachine": _READ,
+    "expectMachine": Rule("operator", everywhere=True),
+    "unexpectMachine": Rule("operator", everywhere=True),
     "listProcesses": _READ,
     # Log lines are of all tasks.
     "readLog": Rule("operator", everywhere=True),

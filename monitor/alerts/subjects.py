@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from monitor.machine_memory import FORGET_MS
 from monitor.role_changes import Change
-from monitor.snapshot_history import FORGET_MACHINES_MS
 from monitor.view import AddressView, MachineView, TaskRow, View
 from replicator.alerts.evaluation import Active, Key, Subject
 from replicator.alerts.figures import FIGURES, FROZEN_WITHOUT_ZOOKEEPER, Scope, Value
@@ -163,7 +163,7 @@ def _lost_sight(view: View, active: Mapping[Key, Active], now_ms: int) -> Iterat
     unknown: dict[str, Value] = dict.fromkeys(FIGURES["machine"])
     for key, one in active.items():
         since = one.alert.unknown_ms
-        if key.of == "machine" and key.name not in present and (not since or since > now_ms - FORGET_MACHINES_MS):
+        if key.of == "machine" and key.name not in present and (not since or since > now_ms - FORGET_MS):
             yield Subject("machine", key.name, {**unknown, "machine": key.name})
 
 

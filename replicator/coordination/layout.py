@@ -41,7 +41,10 @@
         /master_election/DATE/DUTY/...              a lock: the process that does a duty of that date
         /master_election/DATE/DUTY/done             there when it is done (DutyRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
+        /agents/online/HOST                         ephemeral: one per agent process (MachineRecord)
+        /agents/stopped/HOST                        there while its agent has ended on purpose (StoppedRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
+        /expected/HOST                              there while the machine is expected (ExpectedRecord)
         /drained/HOST                               there while its Core is to hand over all tasks (DrainRecord)
         /task-groups/GROUP                          where the tasks of a group are placed, and pins (GroupRecord)
         /task-groups/GROUP/members/HOST             ephemeral: one per Core of the group (MemberRecord)
@@ -295,11 +298,32 @@ class Layout:
         return f"{self.machines}/{escape(host)}"
 
     @property
+    def agents(self) -> str:
+        return f"{self.root}/agents/online"
+
+    def agent(self, host: str) -> str:
+        return f"{self.agents}/{escape(host)}"
+
+    @property
+    def stopped_agents(self) -> str:
+        return f"{self.root}/agents/stopped"
+
+    def stopped_agent(self, host: str) -> str:
+        return f"{self.stopped_agents}/{escape(host)}"
+
+    @property
     def stopped(self) -> str:
         return f"{self.root}/stopped"
 
     def stopped_core(self, host: str) -> str:
         return f"{self.stopped}/{escape(host)}"
+
+    @property
+    def expected(self) -> str:
+        return f"{self.root}/expected"
+
+    def expected_machine(self, host: str) -> str:
+        return f"{self.expected}/{escape(host)}"
 
     @property
     def drained(self) -> str:

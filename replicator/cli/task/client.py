@@ -190,6 +190,16 @@ class Client:
     def machines(self, max_age: int = 0) -> dict[str, Any]:
         return self._ask("GET", "/machines", headers=_aged(max_age))
 
+    def machine(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", f"/machines/{_segment(name)}")
+
+    def expect_machine(self, name: str, reason: str, version: int | None) -> dict[str, Any]:
+        path = f"/machines/{_segment(name)}/expectation"
+        return self._ask("PUT", path, json={"reason": reason}, headers=_if_match(version))
+
+    def unexpect_machine(self, name: str, version: int | None) -> None:
+        self._ask("DELETE", f"/machines/{_segment(name)}/expectation", headers=_if_match(version))
+
     def groups(self) -> dict[str, Any]:
         return self._ask("GET", "/groups")
 
