@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor import formatting
+from monitor.actions.catalog import Rights
 from monitor.problems.joined import problems
 from monitor.task_rows import LEASE_SHOWN, TaskRows, filled, without_lease
 from monitor.view import TaskRow, View
@@ -107,7 +108,8 @@ class Renderer:
         return self._render("no_task", root=root, name=name, known=known)
 
     def page(self, template: str, page: Page, now_ms: int, **values: object) -> str:
-        """The whole document. `template` extends base.html; `values` are what both need beside the fragments."""
+        """The whole document. `template` extends base.html; `values` are what both need beside the fragments. They may
+        have a `heading`, which the title shows, and the `rights` of the login."""
 
         def rows(kind: str, keys: Sequence[str] | None = None) -> Markup:
             """Of rows that were rendered earlier, times are told as of now: there may be no script. `keys`: of those
@@ -117,7 +119,16 @@ class Renderer:
             return Markup(formatting.counted_on(text, now_ms))  # noqa: S704 - rendered with autoescape
 
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
-        return self._render(template, page=page, rows=rows, fragments=fragments, now_ms=now_ms, now=now_ms, **values)
+        shared = {
+            "page": page,
+            "rows": rows,
+            "fragments": fragments,
+            "now_ms": now_ms,
+            "now": now_ms,
+            "heading": "",
+            "rights": Rights(),
+        }
+        return self._render(template, **(shared | values))
 
     def _render(self, template: str, **values: object) -> str:
         return self._environment.get_template(f"{template}.html").render(values)

@@ -19,6 +19,8 @@ CHECKPOINT_WARN_S = 60.0
 RETENTION_WARN_S = 86_400.0
 CERTIFICATE_WARN_S = 14 * 86_400.0
 
+SOURCE_LOCKED = "E5160"
+"""Of tasks that wait until their source is unlocked."""
 OFF = frozenset({"NO RUNNING", "PAUSED", "FAILED", "UNCONFIGURED", "DELETED", "UNREADABLE"})
 """States in which no data can flow."""
 
@@ -127,7 +129,10 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     notes: list[tuple[int, str]] = []
     if running > 1:
         notes.append((TROUBLE["rivals"], f"{running} Cores report RUNNING"))
-    if state in ("PAUSED", "PAUSING"):
+    locked = next((one for one in task.problems if one.get("code") == SOURCE_LOCKED), None)
+    if locked is not None:
+        notes.append((TROUBLE["PAUSED"], f"{locked['what']} {locked['found']}"))
+    elif state in ("PAUSED", "PAUSING"):
         notes.append((TROUBLE["PAUSED"], _because("paused", task.desired_by, task.desired_reason)))
     if state not in OFF and state not in ("RUNNING", "PAUSING", "DELETING"):
         notes.append((TROUBLE["on the way"], "not yet RUNNING"))

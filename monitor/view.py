@@ -12,7 +12,8 @@ import msgspec
 
 from monitor.role_changes import Change
 from replicator.coordination.leadership.grace import LEASE
-from replicator.coordination.records import AddressFigures, LiveFigures
+from replicator.coordination.records import AddressFigures, CoreCounts, LiveFigures
+from replicator.model.histogram import Histogram
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
 
@@ -66,6 +67,7 @@ class TaskRow(LiveFigures, kw_only=True):
         position: of the RUNNING instance, else of the last checkpoint.
         running: how many Cores report RUNNING; more than one is an alarm.
         host: of the first Core in the queue, which runs the task, or is about to, or on which it is paused or FAILED.
+        inflight_limit_bytes: `sink.max_in_flight_bytes` of a task with a Kafka sink.
         source, destination: each in one line, the most important part first (`config.endpoints`).
         registry: of schemas, "" without one.
         version: of the Core on `host`, "" if it is not known.
@@ -107,6 +109,7 @@ class TaskRow(LiveFigures, kw_only=True):
     unplaced: bool = False
     wanted_standbys: int = 1
     late_consumers: tuple[str, ...] = ()
+    inflight_limit_bytes: int | None = None
     dead_letters: int = 0
     conflicts: int = 0
     skipped: int = 0
@@ -122,7 +125,7 @@ class TaskRow(LiveFigures, kw_only=True):
 class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     """A Core's machine. state: "online", "silent" (its znode is there, but it has stopped reporting), "offline" (its
     session has expired) or "stopped" (its Core has ended on purpose). since_ms: when it started, was last seen, or
-    ended; silence_s: since its last report."""
+    ended; silence_s: since its last report; counts, requests: see `MachineRecord`."""
 
     host: str
     state: Literal["online", "silent", "offline", "stopped"]
@@ -137,6 +140,8 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     memory_total_bytes: int = 0
     rss_bytes: int = 0
     session_timeout_s: float = 0.0
+    counts: CoreCounts = CoreCounts()
+    requests: Histogram | None = None
     running: int = 0
     standby: int = 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from typing import Any
 
 import msgspec
 
@@ -119,6 +120,8 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         lag_at_most=task.lag_at_most,
         lag_note=task.lag_note,
         clock_skew_s=task.clock_skew_s,
+        behind_bytes=task.behind_bytes if leads else None,
+        behind_transactions=task.behind_transactions if leads else None,
         figures_age_s=task.figures_age_s,
         figures_old=task.figures_old,
         retrying=task.retrying,
@@ -126,6 +129,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         source_shared=task.source_shared,
         certificate_ms=figures.certificate_ms if figures else 0,
         certificate=figures.certificate if figures else "",
+        inflight_limit_bytes=_inflight_limit(task.config),
         late_consumers=tuple(figures.late_consumers.values()) if figures else (),
         rows_per_s=task.rows_per_s or 0.0,
         bytes_per_s=figures.bytes_per_s if figures and not task.figures_old else 0.0,
@@ -143,10 +147,18 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         epoch=max(task.epoch if leads else 0, commit.epoch if commit else 0),
         lease_left_s=figures.lease_left_s if figures else 0.0,
         config_version=task.config_version,
+        activity=figures.activity if figures and not task.figures_old else None,
         config_invalid=told.config_invalid,
         addresses=tuple(task.addresses),
         errors=told.errors,
     )
+
+
+def _inflight_limit(config: dict[str, Any] | None) -> int | None:
+    """What a Server stores has every default."""
+    sink = (config or {}).get("sink")
+    limit = sink.get("max_in_flight_bytes") if isinstance(sink, dict) and sink.get("type") == "kafka" else None
+    return limit if isinstance(limit, int) else None
 
 
 def _with_past(task: TaskRow, told: Iterable[Change], history: SnapshotHistory, versions: Mapping[str, str]) -> TaskRow:
@@ -211,6 +223,8 @@ def _machine(seen: Seen, history: SnapshotHistory) -> MachineView:
         memory_total_bytes=record.memory_total_bytes,
         rss_bytes=record.rss_bytes,
         session_timeout_s=record.session_timeout_s,
+        counts=record.counts,
+        requests=record.requests,
         running=states.count("RUNNING"),
         standby=states.count("STANDBY"),
     )

@@ -206,6 +206,7 @@ MATRIX: tuple[Row, ...] = (
     Row(126, "The former leader is frozen in a transaction of the target", "Its session is ended; it writes no more"),
     Row(127, "The leader or the target is killed in a statement (DDL)", "Executed once; both tables have one shape"),
     Row(128, "The target has no connections left", "Retried and shown; goes on in the same term"),
+    Row(129, "The clock of the target is days ahead, then behind", "Rows, terms and take-overs do not depend on it"),
     Row(130, "The only Core that stands for a task of a group is killed", "Another one of the group goes on within T"),
     Row(
         131,
@@ -222,5 +223,20 @@ MATRIX: tuple[Row, ...] = (
         134,
         "A Core is killed while its host is drained",
         "The drain goes on: it takes nothing when it is started again, until the drain is ended",
+    ),
+    Row(
+        135,
+        "Tasks of one source are stopped together under load (cut-over)",
+        "All stop at one position with the same rows delivered, and continue from there",
+    ),
+    Row(
+        136,
+        "A party of a cut-over has no Core: it was killed",
+        "It ends at its timeout and names the task; the others, which had stopped, continue; nothing twice",
+    ),
+    Row(
+        137,
+        "A source is locked for maintenance; the Server that wrote it and the leader are killed",
+        "Its tasks stay paused on any host, and continue by themselves when it is unlocked",
     ),
 )

@@ -8,11 +8,7 @@ async function copied(code) {
     await navigator.clipboard.writeText(code.textContent); // undefined over plain HTTP on the network
     return true;
   } catch {
-    const range = document.createRange();
-    range.selectNodeContents(code);
-    const selection = getSelection();
-    selection.removeAllRanges();
-    selection.addRange(range);
+    getSelection().selectAllChildren(code);
     try {
       return document.execCommand("copy");
     } catch {

@@ -1,7 +1,7 @@
 // Keys of all pages; a page adds those that only it has.
 
 const SEQUENCE_MS = 1500;
-const PLACES = { t: "/#h-tasks", o: "/", a: "/alerts", m: "/machines" };
+const PLACES = { t: "/#h-tasks", o: "/", a: "/alerts", m: "/machines", u: "/audit" };
 
 const actions = new Map();
 let begun = -Infinity; // when `g` was pressed

@@ -55,8 +55,9 @@ class Source(Protocol):
     def end_position(self) -> Position:
         """Where the source's log ends now: for `--until-current`. Raises SourceError."""
 
-    def observe(self) -> SourceEnd:
-        """Of the server that is read, for lag. From any thread. Raises SourceUnavailable, SourceError."""
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
+        """Of the server that is read, for lag; how far it is from `delivered`. From any thread. Raises
+        SourceUnavailable, SourceError."""
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Seconds until the source may purge what comes after `position`; None when it never does.
@@ -357,21 +358,17 @@ class Decoder(Protocol):
 
         Raises DecodeError: with position and event type; nothing after the last returned batch was delivered.
         """
-        ...
 
     @property
     def between(self) -> bool:
         """Nothing of a transaction behind the position of the last batch has been read."""
-        ...
 
     def watch(self, watcher: Watcher | None) -> None:
         """From the next event on `watcher` is told; called again when its tables have changed."""
-        ...
 
     def end(self) -> None:
         """The stream has ended. Raises the error that waited for the next call of `feed`; DecodeError E2302 for a file
         that ends inside an event or a transaction."""
-        ...
 
 
 class ChunkEncoder(Protocol):
@@ -433,6 +430,10 @@ class Sink(Protocol):
     @property
     def conflicts(self) -> int:
         """Rows met so far, in what was committed, that were not what the source says they were."""
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds for which `write` has waited for room in flight. It only grows."""
 
     @property
     def by_sql(self) -> bool:

@@ -12,10 +12,12 @@ from typing import Final, Self
 
 from replicator.errors import SourceUnavailable
 from replicator.model.batch import Batch
+from replicator.model.behind import Behind, nothing
 from replicator.model.lag import Lag, LagFacts, lag
 from replicator.model.position import Position
 from replicator.model.position_order import reached
 from replicator.model.retrying import Blocked
+from replicator.pipeline.activity_meter import ActivityMeter
 
 BLOCKED_SECONDS: Final = 3.0
 """A sink that takes longer is shown as one that does not answer; so is a source to which a connection is opened."""
@@ -28,10 +30,11 @@ _ASK_SECONDS: Final = 5.0
 
 
 class Call:
-    """A call that may block: `since` is the monotonic time of its beginning, 0.0 outside it."""
+    """A call that may block: `since` is the monotonic time of its beginning, 0.0 outside it; `took`: seconds of the
+    last one."""
 
     def __init__(self) -> None:
-        self.since = 0.0
+        self.since = self.took = 0.0
 
     def __enter__(self) -> Self:
         self.since = time.monotonic()
@@ -40,6 +43,7 @@ class Call:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.took = time.monotonic() - self.since
         self.since = 0.0
 
 
@@ -48,10 +52,12 @@ class PipelineStatus:
     Attributes:
         sink, source: their calls that may block.
         place: position of the stream up to which everything was read.
+        meter: how long the stages take.
     """
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self.sink, self.source = Call(), Call()
+        self.meter = ActivityMeter()
         self.place: Position | None = None
         self._now_ms = now_ms or _wall_ms
         self._streaming = False
@@ -62,6 +68,7 @@ class PipelineStatus:
         self._caught_up = False
         self._proof_ms = self._unread_ms = self._asked_ms = 0
         self._source_lost = self._stumbled = False
+        self._behind = Behind()  # when the source was asked last
         self._skew_ms: int | None = None
         self._waiting_ms = self._undelivered_ms = self._delivered_ms = 0
         self._outstanding = False
@@ -82,6 +89,7 @@ class PipelineStatus:
         self._streaming = self._outstanding = False
         self._undelivered_ms = self._undelivered_ms or self._waiting_ms
         self._waiting_ms = 0
+        self.meter.dropped()
         if error is not None:  # what was read last may be what it failed at, and is read again
             self._caught_up = self._quiet = self._idle = False
             self._stumbled = True
@@ -119,6 +127,8 @@ class PipelineStatus:
     def _caught_up_at(self, now_ms: int) -> None:
         self._caught_up, self._proof_ms, self._unread_ms, self._source_lost = True, now_ms, 0, False
         self._stumbled = False
+        if self.place is not None and not (self._waiting_ms or self._undelivered_ms):
+            self._behind = nothing(self.place)
         if not self._waiting_ms and self._streaming:
             self._undelivered_ms = 0  # it was delivered after all, or belongs to the task no longer
 
@@ -154,9 +164,10 @@ class PipelineStatus:
         self._asked_ms = self._now_ms()
         return self._asked_ms
 
-    def asked(self, end: Position | None, time_ms: int) -> None:
-        """Its log ended at `end` at or after `time_ms`; None: it did not answer."""
-        place = self.place
+    def asked(self, end: Position | None, time_ms: int, behind: Behind = Behind()) -> None:  # noqa: B008 - frozen
+        """Its log ended at `end` at or after `time_ms`; None: it did not answer. `behind`: what of it was not delivered
+        then."""
+        place, self._behind = self.place, behind
         if end is None or place is None:
             self._source_lost = True
         elif reached(place, end):
@@ -182,6 +193,12 @@ class PipelineStatus:
             source_lost=self._source_lost,
             skew_ms=self._skew_ms,
         )
+
+    @property
+    def behind(self) -> Behind:
+        """What of the source's log is not delivered: as of the time when the source was asked last, or nothing where
+        it has shown since that it has nothing more."""
+        return self._behind
 
     def lag(self) -> Lag:
         facts = self.facts()

@@ -40,14 +40,18 @@ def command(choice: Choice, output: str, client: Client) -> None:
             click.echo(render.structured(task, output), nl=False)
             return
         recent = client.history(name, _RECENT)["items"]
-        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent)]))
+        edit = client.edit_lock(name)
+        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent, edit)]))
         shown += 1
 
     for_each(picked, describe)
 
 
-def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(task: dict[str, Any], recent: list[dict[str, Any]], edit: dict[str, Any]) -> Iterator[str]:
     yield from _facts(task)
+    if edit["held"]:
+        since = render.moment(edit["since_ms"])
+        yield f"\nBeing edited by {clean(edit['by'])} on {clean(edit['host'])}, since {since}."
     if task["problems"]:
         yield from ("", "Problems:")
         for problem in task["problems"]:
@@ -85,6 +89,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         **_addresses(task),
         **_retrying(task),
         "Lag": f"{render.lag(task)}{_because(task)}",
+        **_behind(task),
         **_clock(task),
         "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until required binlog may be purged"
         if task.get("retention_headroom_s") is not None
@@ -149,6 +154,15 @@ def _address(one: dict[str, Any]) -> str:
     if one["error"]:
         return f"{text}; {one['error']['code']} {one['error']['what']}"
     return f"{text}; {one['wanted']} is being checked" if one["wanted"] not in ("", one["in_use"]) else text
+
+
+def _behind(task: dict[str, Any]) -> dict[str, str]:
+    """Where there is something."""
+    size, count = task.get("behind_bytes"), task.get("behind_transactions")
+    unit = "records" if size is None else "transactions"
+    parts = [f"{render.size(size)} of binlog"] if size else []
+    parts += [f"{count} {unit}"] if count else []
+    return {"Behind": ", ".join(parts)} if parts else {}
 
 
 def _clock(task: dict[str, Any]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,15 @@ def test_a_page_tells_the_times_of_old_rows_as_of_now() -> None:
     view = build(SnapshotReader(bus.session(), bus.layout).read(), SnapshotHistory(), "/x")
     began = now_ms()
     renderer.fragments(view, began)
-    values = {"version": "v", "root": "/x", "user": "", "csrf": "", "navigation": (), "current": "/", "task": None}
+    values: dict[str, Any] = {
+        "version": "v",
+        "root": "/x",
+        "user": "",
+        "csrf": "",
+        "navigation": (),
+        "current": "/",
+        "task": None,
+    }
     values["table"] = table(view.tasks, "", "", 1, began)
     page = renderer.page("overview", renderer.fragments(view, began + 600_000), began + 600_000, **values)
     times = re.findall(r'<time data-ms="(\d+)" title="[^"]*">([^<]*)</time>', page.partition('data-list="machines"')[0])
