@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from monitor import formatting
 from monitor.actions.catalog import Rights
+from monitor.endpoints_seen import MOST, endpoints
 from monitor.problems.joined import problems
 from monitor.task_rows import LEASE_SHOWN, TaskRows, filled, without_lease
 from monitor.view import TaskRow, View
@@ -65,7 +66,7 @@ class Renderer:
         """Every fragment of the page. Times in them are told as of `now_ms`. `alone`: of the page of one task, which
         has its state and its facts beside."""
         html = {name: self._render(name, view=view, now=now_ms) for name in TEMPLATES}
-        order: dict[str, list[str]] = {"problems": [], "tasks": [], "machines": [], "changes": []}
+        order: dict[str, list[str]] = {"problems": [], "endpoints": [], "tasks": [], "machines": [], "changes": []}
         if alone:
             order |= {kind: [] for kind in OF_ONE_TASK}
 
@@ -76,6 +77,10 @@ class Renderer:
 
         for problem in problems(view):
             add("problems", problem.key, "problem", problem=problem)
+        if not alone:
+            add("endpoints", "zookeeper", "zookeeper", view=view)
+            for endpoint in endpoints(view)[:MOST]:
+                add("endpoints", endpoint.place, "endpoint", endpoint=endpoint)
         for task in view.tasks:
             if alone:
                 shown = without_lease(task)
