@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from monitor import formatting
 from monitor.actions.catalog import Rights
+from monitor.changes_joined import joined
 from monitor.endpoints_seen import MOST, endpoints
 from monitor.problems.joined import problems
 from monitor.task_rows import LEASE_SHOWN, TaskRows, filled, without_lease
@@ -22,6 +23,8 @@ from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
 OF_ONE_TASK = ("head", "facts")
+RECENT = 15
+"""Lines of changes on the first page."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -92,8 +95,14 @@ class Renderer:
         self._rows.forget(len(view.tasks), html)
         for machine in view.machines:
             add("machines", machine.host, "machine", machine=machine)
-        for change in view.changes:
-            add("changes", f"{change.task}/{change.sequence}", "change", change=change)
+        if alone:
+            for change in view.changes:
+                add("changes", f"{change.task}/{change.sequence}", "change", change=change, line=None)
+        else:
+            order["all_changes"] = []
+            for index, line in enumerate(joined(view.changes)):
+                for kind in ("changes", "all_changes") if index < RECENT else ("all_changes",):
+                    add(kind, line.key, "change", change=line.change, line=line)
         return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
     def part(self, template: str, now_ms: int, **values: object) -> str:

@@ -26,6 +26,8 @@ WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
 _GONE = {"offline": 1, "stopped": 2}
 """Order of the machines: those that are there first."""
+CHANGES = 300
+"""Of all tasks: a maintenance of all is one of each task, and one line of the page."""
 SILENT_SECONDS = 5.0
 """A Core reports once a second; five missed reports are worth a word."""
 
@@ -58,7 +60,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
         servers=tuple(map(_server, snapshot.servers)),
         addresses=tuple(map(_address, snapshot.addresses)),
-        changes=tuple(map(history.measured, latest(chain.from_iterable(told.values())))),
+        changes=tuple(map(history.measured, latest(chain.from_iterable(told.values()), CHANGES))),
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
         failover_seconds=history.takeovers.sum,
