@@ -16,7 +16,7 @@ from tests.unit.monitor.test_app import Served
 
 pytestmark = pytest.mark.servers
 AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
-PAGES = ("/", "/tasks/no_such_task")
+PAGES = ("/", "/changes", "/?q=state:failed&sort=lag", "/tasks/no_such_task")
 TABS = ("", "/throughput", "/timeline")
 FIND = """
 const done = arguments[arguments.length - 1];
