@@ -1,6 +1,7 @@
 """The Monitor's HTTP face. Every answer is made from the last snapshot; nothing here talks to ZooKeeper.
 
 /                 the dashboard
+/changes          all changes that are known
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
 /tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
@@ -42,6 +43,7 @@ from monitor.alerts.sender import Sender, problem_line
 from monitor.alerts.service import Alerts
 from monitor.alerts.subjects import Subjects
 from monitor.audit_page import AuditPage
+from monitor.changes_page import ChangesPage
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
 from monitor.feed import Feed, parts_of
@@ -221,6 +223,7 @@ class Monitor:
 
         return [
             *self._overview.routes(),
+            *ChangesPage(self._documents).routes(),
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),

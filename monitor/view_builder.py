@@ -25,6 +25,8 @@ from replicator.model.snapshot_report import SnapshotReport, report
 
 WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
+CHANGES = 300
+"""Of all tasks: a maintenance of all is one of each task, and one line of the page."""
 
 
 def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
@@ -56,7 +58,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         servers=tuple(map(machine_views.server, snapshot.servers)),
         monitors=tuple(map(machine_views.monitor, snapshot.monitors)),
         addresses=tuple(map(_address, snapshot.addresses)),
-        changes=tuple(map(history.measured, latest(chain.from_iterable(told.values())))),
+        changes=tuple(map(history.measured, latest(chain.from_iterable(told.values()), CHANGES))),
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
         failover_seconds=history.takeovers.sum,

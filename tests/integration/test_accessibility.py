@@ -17,7 +17,7 @@ from tests.unit.monitor.test_app import Served
 pytestmark = pytest.mark.servers
 AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
 PAGES = (
-    *("/", "/tasks/no_such_task", "/alerts"),
+    *("/", "/changes", "/?q=state:failed&sort=lag", "/tasks/no_such_task", "/alerts"),
     *("/machines", "/machines/host-a", "/machines/host-y", "/machines/no_such_machine"),
 )
 TABS = ("", "/throughput", "/timeline")
