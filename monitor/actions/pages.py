@@ -26,7 +26,7 @@ from monitor.actions import plan
 from monitor.actions.catalog import OF_MACHINE, OF_TASK, Action, Rights, find
 from monitor.actions.steps import Checked, Steps, Subject
 from monitor.documents import NO_STORE, Documents
-from monitor.formatting import task_page
+from monitor.formatting import machine_page, task_page
 from monitor.forms import fields, is_of
 from monitor.person import UNLOCKED_SECONDS, Person, person_of
 from monitor.render import Renderer
@@ -286,7 +286,7 @@ class ActionPages:
             action=action,
             name=name,
             stage=stage,
-            back="/" if action.of_machine else task_page(name),
+            back=machine_page(name) if action.of_machine else task_page(name),
             heading=f"{action.title}: {name}",
             here=here,
             after=f"{here}?{request.url.query}" if request.method == "GET" and request.url.query else here,

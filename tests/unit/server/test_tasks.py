@@ -300,7 +300,7 @@ def test_commands_at_a_version_that_is_not_the_present_one(made: World, verb: st
 
 
 def test_dry_runs_of_commands_check_and_order_nothing(made: World) -> None:
-    dry: Any = {"params": {"dry_run": "true"}, "headers": {"if-match": '"0"'}}
+    dry: dict[str, Any] = {"params": {"dry_run": "true"}, "headers": {"if-match": '"0"'}}
     assert made.http.post(f"/tasks/{NAME}/pause", **dry).json()["desired"] == "running"
     assert code(made.http.post(f"/tasks/{NAME}/restart", **dry)) == (409, "E5007")
     core = made.core("host-a").stand(NAME, "running")
