@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from monitor.reach import Reaches
 from monitor.role_changes import Change, latest
 from monitor.snapshot_reader import Snapshot, TaskNode
 from monitor.takeovers import Takeovers
@@ -68,12 +69,14 @@ class SnapshotHistory:
         self.machines: dict[str, Seen] = {}
         self.rates: dict[str, Rates] = {}
         self.takeovers = Takeovers()
+        self.reaches = Reaches()
         self._told: dict[str, list[Change]] = {}
 
     def absorb(self, snapshot: Snapshot, told: dict[str, list[Change]], rates: dict[str, float]) -> None:
         """told: changes by task; rates: rows/s by task."""
         now = self._clock()
         self._told = told
+        self.reaches.see((task.overview for task in snapshot.tasks), snapshot.time_ms)
         for machine in snapshot.machines:
             self._saw(machine, snapshot.time_ms, now)
         online = {machine.name for machine in snapshot.machines}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+from monitor.reach import Reach, Reaches
 from monitor.role_changes import changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
@@ -31,7 +32,12 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
     told = {task.name: changes(task.name, task.history) for task in snapshot.tasks}
     history.absorb(snapshot, told, {task.name: task.overview.rows_per_s or 0.0 for task in snapshot.tasks})
     tasks = [
-        _task(task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), history.spark(task.name))
+        _task(
+            task.overview,
+            condition(task.overview, snapshot.machines, snapshot.time_ms),
+            history.spark(task.name),
+            history.reaches,
+        )
         for task in snapshot.tasks
     ]
     machines = [_machine(seen, history) for seen in history.machines.values()]
@@ -70,7 +76,7 @@ def by_severity(tasks: Iterable[TaskRow]) -> tuple[TaskRow, ...]:
     return tuple(sorted(tasks, key=lambda task: (-task.trouble, task.name)))
 
 
-def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> TaskRow:
+def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches: Reaches) -> TaskRow:
     first, figures, commit = task.running, task.figures, task.last_commit
     checkpoint = commit.checkpoint if commit else None
     leads = first is not None and told.state not in OFF
@@ -93,7 +99,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         leads=leads,
         pid=first.pid if first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
-        members=tuple(map(_member, task.instances)),
+        members=tuple(_member(member, reaches.of(task.name, member.guid)) for member in task.instances),
         maintenance=task.maintenance,
         group=task.group,
         unplaced=is_unplaced(task),
@@ -141,15 +147,14 @@ def _snapshot(checkpoint: Checkpoint | None, *, paused: bool) -> SnapshotReport 
     return report(progress, checkpoint.time_ms, paused=paused) if checkpoint and progress else None
 
 
-def _member(member: InstanceOverview) -> MemberView:
-    reach = dict(sorted(member.figures.reach.items(), reverse=True)) if member.figures else {}
+def _member(member: InstanceOverview, reach: dict[str, Reach]) -> MemberView:
     return MemberView(
         member.host,
         member.pid,
         member.state.upper(),
         member.sequence,
         member.since_ms,
-        tuple(side for side, reached in reach.items() if not reached),
+        tuple(side for side, one in reach.items() if not one.reached),
         reach,
         member.machine,
         member.guid,

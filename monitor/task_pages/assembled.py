@@ -12,6 +12,10 @@ from monitor.history.history import History
 from monitor.render import Renderer
 from monitor.role_changes import Change
 from monitor.task_pages.charts import Charts
+from monitor.task_pages.checkpoints_tab import CheckpointsTab
+from monitor.task_pages.configuration_tab import ConfigurationTab
+from monitor.task_pages.errors_tab import ErrorsTab
+from monitor.task_pages.members_tab import MembersTab
 from monitor.task_pages.overview_tab import OverviewTab
 from monitor.task_pages.pages import TaskPages
 from monitor.task_pages.tab import Tab
@@ -44,7 +48,15 @@ class TaskPagesOf:
         self._charts = Charts(history)
         self.nodes = TaskNodes(coordinator, layout)
         timeline = TimelineTab(self.nodes, measured)
-        tabs: tuple[Tab, ...] = (OverviewTab(self._charts), ThroughputTab(self._charts), timeline)
+        tabs: tuple[Tab, ...] = (
+            OverviewTab(self._charts),
+            ThroughputTab(self._charts),
+            MembersTab(),
+            timeline,
+            CheckpointsTab(self.nodes),
+            ErrorsTab(self.nodes),
+            ConfigurationTab(self.nodes),
+        )
         self._pages = TaskPages(tabs, seen, documents, renderer, self._charts, timeline, layout.root)
 
     def routes(self) -> list[BaseRoute]:

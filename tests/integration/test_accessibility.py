@@ -11,13 +11,13 @@ from selenium import webdriver
 from tests.integration.test_dashboard import browser as browser
 from tests.integration.test_dashboard import resize
 from tests.support.waiting import eventually
-from tests.unit.monitor.scene import night
+from tests.unit.monitor.task_scene import full_night
 from tests.unit.monitor.test_app import Served
 
 pytestmark = pytest.mark.servers
 AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
 PAGES = ("/", "/tasks/no_such_task")
-TABS = ("", "/throughput", "/timeline")
+TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/errors", "/configuration")
 FIND = """
 const done = arguments[arguments.length - 1];
 axe.run(document, {resultTypes: ["violations"]}).then((result) => done(result.violations
@@ -28,7 +28,7 @@ axe.run(document, {resultTypes: ["violations"]}).then((result) => done(result.vi
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    served = Served(night())
+    served = Served(full_night())
     yield served
     served.close()
 

@@ -1,0 +1,74 @@
+"""The night of `scene`, and what only the pages of a task show: checkpoints of a day, versions, errors of the past,
+statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from replicator.coordination.records import PositionHistoryRecord, TaskRecord, VersionRecord, dump, load
+from replicator.coordination.tasks.position_history import HOUR_MS, MINUTE_MS
+from replicator.coordination.tasks.schema_nodes import SchemaPart
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.schema_history import SchemaRecord
+from tests.unit.monitor.scene import GTID, Bus, night, now_ms
+
+TASK = "copy_hot_item"
+
+
+def full_night() -> Bus:
+    bus = night()
+    trail(bus, TASK, 200)
+    versions(bus, TASK, 7)
+    for age_s, host in ((300_000, "host-z"), (200_000, "host-z"), (9000, "host-z")):
+        bus.happened(TASK, "failed", age_s, host=host, reason="E2104 the account 'replicator' may not read the binlog")
+    bus.happened(TASK, "refused", 8000, by="jan", reason="E1001 source.tables[2] is not a pattern")
+    bus.happened(TASK, "quarantined", 500, reason="shop.orders (E2206 no definition)", position="binlog.000042:77")
+    for number, text in enumerate(("ALTER TABLE item ADD COLUMN colour INT", "CREATE TABLE stock (id INT)")):
+        statement(bus, TASK, text, number)
+    return bus
+
+
+def trail(bus: Bus, name: str, minutes: int) -> None:
+    """A checkpoint a minute, but for one gap of ten."""
+    now = now_ms()
+    hours: dict[int, list[Checkpoint]] = {}
+    for age in range(minutes, 0, -1):
+        if 40 <= age < 50:
+            continue
+        time_ms, rows = now - age * MINUTE_MS, 10_000 + 600 * (minutes - age)
+        point = Checkpoint(Position("binlog.000042", 1000 * (minutes - age) + 4, GTID), 4711, time_ms, rows=rows)
+        hours.setdefault(time_ms // HOUR_MS, []).append(point)
+    bus.admin.create(bus.layout.position_history(name), b"")
+    for hour, points in hours.items():
+        bus.admin.create(bus.layout.position_history_hour(name, hour), dump(PositionHistoryRecord(points=points)))
+
+
+def config_of(bus: Bus, name: str) -> tuple[dict[str, Any], str]:
+    record = load(TaskRecord, bus.admin.get(bus.layout.task(name)).data)
+    return record.config or {}, record.uid
+
+
+def versions(bus: Bus, name: str, number: int) -> None:
+    """Versions 0 to `number`, the last one the present one."""
+    config, uid = config_of(bus, name)
+    bus.admin.create(bus.layout.versions(name), b"")
+    for at in range(number + 1):
+        changed = {**config, "labels": {"team": f"team-{at}"}}
+        if at >= number:
+            changed["source"] = {**config["source"], "port": 3307, "password": "file:/run/secrets/replicator"}
+        record = VersionRecord(
+            number=at, uid=uid, config=changed, time_ms=now_ms() - (number - at) * HOUR_MS, by="maria",
+            kind="configured" if at else "created", reason=f"ticket OPS-{at}" if at else "",
+        )  # fmt: skip
+        bus.admin.create(bus.layout.version(name, at), dump(record))
+        if at:
+            bus.admin.set(bus.layout.task(name), dump(TaskRecord(uid=uid, config=changed)))
+
+
+def statement(bus: Bus, name: str, text: str, number: int) -> None:
+    record = SchemaRecord("ddl", Position("binlog.000042", 4711 + number), text=text)
+    part = SchemaPart(group=f"g{number}", index=0, count=1, kind="ddl", data=msgspec.msgpack.encode(record))
+    bus.admin.create(bus.layout.schema_prefix(name), dump(part), sequential=True, parents=True)
