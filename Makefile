@@ -91,8 +91,9 @@ faults: setup ## ROUNDS random faults under load from SEED, Cores in a group; fi
 locks: setup ## locks in Redis, Redlock and ZooKeeper: speed, and who has them after faults; writes docs/locks.md
 	@$(RUN) dev.locks
 
-long: setup ## tests of minutes that `make test` leaves out: faults while a target is filled
-	@$(PYTEST) tests/integration/sink/mysql/long_snapshot_faults.py
+long: setup ## tests of minutes that `make test` leaves out: faults while a target is filled, more cases, later moments
+	@LONG=1 $(PYTEST) tests/integration/sink/mysql/long_snapshot_faults.py tests/unit/decode/test_recorded.py \
+		tests/failover/test_what_operators_see.py
 
 snapshots: setup ## ROUNDS snapshots of random tables from SEED beside random writers, DDL and faults; the rows rebuilt
 	@$(RUN) dev.snapshots --rounds $(ROUNDS) --seed $(SEED)

@@ -131,7 +131,7 @@ class Agent:
         self._cut_off_since: float | None = None
         self._list_due = 0.0
         self._watching_list = False
-        self._outgoing_due = 0.0
+        self._outgoing_due = self._pulse_due = 0.0
 
     @property
     def process(self) -> str:
@@ -256,8 +256,10 @@ class Agent:
             if now >= self._list_due and not self._stopping:
                 self._look_for_tasks(now)
             runners = list(self._runners.values())
-            for runner in runners:
-                runner.check_watchdog()
+            if now >= self._pulse_due:
+                self._pulse_due = now + _PULSE_SECONDS
+                for runner in runners:
+                    runner.check_watchdog()
             due = sorted((runner for runner in runners if now >= runner.due), key=lambda runner: runner.due)
             self._turn_each(due[:_TURNS_AT_ONCE])
 

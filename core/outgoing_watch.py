@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from replicator.coordination.layout import Layout
@@ -34,11 +35,22 @@ class OutgoingWatch:
         self._changed = changed
         self._entries: tuple[str, ...] | None = None
         self._lock = threading.Lock()
+        self._read_at = float("-inf")  # when the last reading began
 
     def refresh(self) -> tuple[str, ...] | None:
-        """The list as it is now. Raises NotConnected, with what was known before still in force."""
+        """The list as it is now. Raises NotConnected, with what was known before still in force.
+
+        Threads that wait for each other share a reading that began after they asked: hundreds of workers start at once
+        when a Core dies.
+        """
+        asked = time.monotonic()
         with self._lock:
-            return self._refresh()
+            if self._read_at >= asked:
+                return self._entries
+            began = time.monotonic()
+            entries = self._refresh()
+            self._read_at = began
+            return entries
 
     def _refresh(self) -> tuple[str, ...] | None:
         with self._watches.on("data", self._path) as watch:

@@ -13,6 +13,7 @@ import msgspec
 
 from replicator.coordination.addresses.choice import AddressPlan
 from replicator.errors import ReplicatorError
+from replicator.model.activity import Activity
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import LagFacts
 from replicator.model.quarantine import TaskOrders
@@ -183,12 +184,13 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 class Status(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent, twice a second while something waits, else when it changes and every few seconds. `blocked`: a
     side that does not answer; `flowing`: data flows, or would if there were any; `shared`: the stream is one that tasks
-    of this Core share."""
+    of this Core share; `activity`: of this worker."""
 
     lag: LagFacts
     blocked: Blocked | None = None
     flowing: bool = False
     shared: bool = False
+    activity: Activity = Activity()
 
 
 class Streaming(msgspec.Struct, frozen=True, tag=True):

@@ -64,6 +64,10 @@ class WatchedSink:
         return self._sink.conflicts
 
     @property
+    def waited_s(self) -> float:
+        return self._sink.waited_s
+
+    @property
     def by_sql(self) -> bool:
         return self._sink.by_sql
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from core.protocol import Progress, Status
 from core.retries import Retries
 from replicator.coordination.clock import now_ms
+from replicator.model.activity import Activity
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import Lag, lag
 from replicator.model.retrying import Retrying
@@ -78,6 +79,12 @@ class TaskGauge:
         """Whether the source is read over a connection that tasks share; None: not known."""
         with self._lock:
             return self._status.shared if self._status else None
+
+    @property
+    def activity(self) -> Activity | None:
+        """None before the worker has reported."""
+        with self._lock:
+            return self._status.activity if self._status else None
 
     def retrying(self) -> Retrying | None:
         with self._lock:

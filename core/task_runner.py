@@ -380,6 +380,7 @@ class TaskRunner:
             figures.lag_s, figures.lag_at_most, figures.lag_note = lag.seconds, lag.at_most, lag.note
             figures.clock_skew_s = gauge.skew_s
             figures.source_shared = gauge.shared
+            figures.activity = gauge.activity
         else:
             figures.lag_note = f"the task is {facts.state.value}"
         if worker is not None and last is not None:

@@ -379,7 +379,7 @@ def report_status(
     told, told_at = Status(LagFacts()), 0.0
     while True:
         facts, blocked = status.facts(), status.blocked()
-        present = Status(facts, blocked, status.flowing, shared())
+        present = Status(facts, blocked, status.flowing, shared(), status.meter.activity())
         same = msgspec.structs.replace(told.lag, at_ms=facts.at_ms) == facts
         same = same and (told.flowing, told.shared) == (present.flowing, present.shared)
         quiet = same and not facts.waiting_ms and not facts.unread_ms and blocked is told.blocked is None

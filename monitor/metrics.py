@@ -12,9 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from monitor.activity_metrics import activities
+from monitor.metric_families import counter, gauge, single
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
 from monitor.view import MachineView, TaskRow, View
 from replicator.model.verification import RESULTS
@@ -46,17 +48,17 @@ class _Collector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         view = self._view
-        yield _gauge("build_info", "Version of the Monitor.", ["version"], [((_version(),), 1)])
-        yield _single(
+        yield gauge("build_info", "Version of the Monitor.", ["version"], [((_version(),), 1)])
+        yield single(
             "zookeeper_connected", "1 while ZooKeeper answers and figures are current.", view.zookeeper_connected
         )
         if view.read_ms:
             read = view.read_ms / 1000
-            yield _single("monitor_snapshot_timestamp_seconds", "Time of the last read of ZooKeeper.", read)
-            yield _single(
+            yield single("monitor_snapshot_timestamp_seconds", "Time of the last read of ZooKeeper.", read)
+            yield single(
                 "monitor_snapshot_duration_seconds", "Duration of the last read of ZooKeeper.", view.read_seconds
             )
-        yield _single("monitor_streams", "Browsers with an event stream.", self._streams)
+        yield single("monitor_streams", "Browsers with an event stream.", self._streams)
         yield from _listeners(view, self._listener)
         yield from _takeovers(view)
         if view.stale_since_ms is None:
@@ -71,18 +73,18 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
 
     def per_task(name: str, text: str, values: list[float | None]) -> Metric:
         rows = [((task.name,), value) for task, value in zip(tasks, values, strict=True) if value is not None]
-        return _gauge(name, text, ["task"], rows)
+        return gauge(name, text, ["task"], rows)
 
     states = [((task.name, task.state), 1.0) for task in tasks]
-    yield _gauge("task_state", "State of the task, always 1.", ["task", "state"], states)
+    yield gauge("task_state", "State of the task, always 1.", ["task", "state"], states)
     wanted = [((task.name, task.desired), 1.0) for task in tasks]
-    yield _gauge("task_desired", "What operators want of the task, always 1.", ["task", "desired"], wanted)
-    yield _gauge("task_role", "Role of each Core in a task, always 1.", ["task", "host", "role"], _roles(tasks))
+    yield gauge("task_desired", "What operators want of the task, always 1.", ["task", "desired"], wanted)
+    yield gauge("task_role", "Role of each Core in a task, always 1.", ["task", "host", "role"], _roles(tasks))
     yield per_task("task_running_members", "Cores that report RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that can take over.", [len(t.standbys) for t in tasks])
     yield per_task("task_wanted_standbys", "Standbys that the task is to have.", [t.wanted_standbys for t in tasks])
     unplaced = [((t.name, t.group), float(t.unplaced)) for t in tasks if t.group]
-    yield _gauge("task_unplaced", "1 while no Core of its group takes the task.", ["task", "group"], unplaced)
+    yield gauge("task_unplaced", "1 while no Core of its group takes the task.", ["task", "group"], unplaced)
     yield per_task("task_maintenance", "1 while no standby can be promoted.", [bool(t.maintenance) for t in tasks])
     yield per_task("task_lag_seconds", "Age of the oldest change that is not delivered.", [t.lag_s for t in tasks])
     yield per_task(
@@ -119,25 +121,24 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     )
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
     yield per_task("tables_quarantined", "Tables in quarantine.", [len(t.quarantined) for t in tasks])
+    yield from activities(tasks)
     yield from _snapshots(tasks)
     yield from _verifications(tasks)
     yield per_task("config_version", "Version of the configuration.", [t.config_version for t in tasks])
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
-    yield _counter(
-        "task_events", "Row changes delivered since the task was created.", [(t.name, t.rows) for t in tasks]
-    )
-    yield _counter(
+    yield counter("task_events", "Row changes delivered since the task was created.", [(t.name, t.rows) for t in tasks])
+    yield counter(
         "task_transactions",
         "Transactions delivered since the task was created.",
         [(t.name, t.transactions) for t in tasks],
     )
-    yield _counter(
+    yield counter(
         "task_skipped_transactions",
         "Transactions left out because a task has written them (source.skip_replicated), since the task was created.",
         [(t.name, t.skipped) for t in tasks],
     )
-    yield _counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
-    yield _counter(
+    yield counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
+    yield counter(
         "target_conflicts",
         "Rows of the target that were not what the source says they were; see replicator_conflicts.",
         [(t.name, t.conflicts) for t in tasks],
@@ -151,13 +152,13 @@ def _listeners(view: View, own: Listener | None) -> Iterator[Metric]:
         shown = [server for server in view.servers if server.certificate_ms]
         found += [(("server", each.host), each.certificate_ms, each.certificate_problem) for each in shown]
     labels = ["process", "host"]
-    yield _gauge(
+    yield gauge(
         "listener_certificate_expiry_timestamp_seconds",
         "Expiry of the TLS certificate of Server and Monitor.",
         labels,
         [(key, ms / 1000) for key, ms, _ in found],
     )
-    yield _gauge(
+    yield gauge(
         "listener_certificate_not_loaded",
         "1 while changed TLS files can't be used and the former certificate is in use.",
         labels,
@@ -168,14 +169,14 @@ def _listeners(view: View, own: Listener | None) -> Iterator[Metric]:
 def _addresses(view: View) -> Iterator[Metric]:
     """Refusals only where there is an address: most tasks have none of the book."""
     uses = [((task.name, one.section), float(one.error is not None)) for task in view.tasks for one in task.addresses]
-    yield _gauge(
+    yield gauge(
         "task_address_refused",
         "1 while a task is not connected to what the address book says.",
         ["task", "section"],
         uses,
     )
     probed = [((one.name, one.address), float(one.answers)) for one in view.addresses if one.answers is not None]
-    yield _gauge("address_answers", "1 while the server of an address answers the probe.", ["name", "address"], probed)
+    yield gauge("address_answers", "1 while the server of an address answers the probe.", ["name", "address"], probed)
 
 
 def _unknown(task: TaskRow) -> float | None:
@@ -189,7 +190,7 @@ def _retries(tasks: list[TaskRow]) -> Iterator[Metric]:
         ("task_retry_attempts", "Failed attempts since then.", [float(r.attempts) for _, r in waits]),
     ):
         rows = [(labels, value) for (labels, _), value in zip(waits, values, strict=True)]
-        yield _gauge(name, text, ["task", "side"], rows)
+        yield gauge(name, text, ["task", "side"], rows)
 
 
 def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:
@@ -206,20 +207,20 @@ def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:
         ("snapshot_views", "Consistent views that were opened for it.", [s.views for _, s in taken]),
         ("snapshot_rows_again", "Rows of lost views, delivered again.", [s.rows_again for _, s in taken]),
     ):
-        yield _gauge(name, text, ["task"], [(task, value) for (task, _), value in zip(taken, values, strict=True)])
+        yield gauge(name, text, ["task"], [(task, value) for (task, _), value in zip(taken, values, strict=True)])
     views = [(task, shown) for task, shown in taken if shown.view]
     opened = [(task, shown.view_ms / 1000) for task, shown in views]
     locked = [(task, shown.lock_ms / 1000) for task, shown in views]
-    yield _gauge("snapshot_view_timestamp_seconds", "When the consistent view was opened.", ["task"], opened)
-    yield _gauge("snapshot_lock_seconds", "How long writers were locked for the view.", ["task"], locked)
+    yield gauge("snapshot_view_timestamp_seconds", "When the consistent view was opened.", ["task"], opened)
+    yield gauge("snapshot_lock_seconds", "How long writers were locked for the view.", ["task"], locked)
 
 
 def _verifications(tasks: list[TaskRow]) -> Iterator[Metric]:
     done = [(task.name, task.verification) for task in tasks if task.verification is not None]
     rows = [((name, each.table), float(each.differences)) for name, kept in done for each in kept.tables]
-    yield _gauge("verify_differences", "Rows that differed at the last verification.", ["task", "table"], rows)
+    yield gauge("verify_differences", "Rows that differed at the last verification.", ["task", "table"], rows)
     counted = [((name, result), float(kept.count(result))) for name, kept in done for result in RESULTS]
-    yield _gauge("verify_tables", "Tables by the result of the last verification.", ["task", "result"], counted)
+    yield gauge("verify_tables", "Tables by the result of the last verification.", ["task", "result"], counted)
     for metric, text, times in (
         ("verify_last_timestamp_seconds", "End of the last verification.", [k.ended_ms for _, k in done]),
         (
@@ -229,7 +230,7 @@ def _verifications(tasks: list[TaskRow]) -> Iterator[Metric]:
         ),
     ):
         ends = [((name,), ms / 1000) for (name, _), ms in zip(done, times, strict=True) if ms]
-        yield _gauge(metric, text, ["task"], ends)
+        yield gauge(metric, text, ["task"], ends)
 
 
 def label_name(key: str) -> str:
@@ -241,7 +242,7 @@ def _labels(tasks: Iterable[TaskRow], keys: Sequence[str]) -> Iterator[Metric]:
     """A task without one of the labels has it with an empty value, as all series of a metric have the same labels."""
     if keys:
         rows = [((task.name, *(task.labels.get(key, "") for key in keys)), 1.0) for task in tasks]
-        yield _gauge("task_labels_info", "Labels of the task, always 1.", ["task", *map(label_name, keys)], rows)
+        yield gauge("task_labels_info", "Labels of the task, always 1.", ["task", *map(label_name, keys)], rows)
 
 
 def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:
@@ -253,7 +254,7 @@ def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
     machines = [machine for machine in machines if machine.state != "stopped"]
     here = [machine for machine in machines if machine.state != "offline"]
     online = [((machine.host,), float(machine.state == "online")) for machine in machines]
-    yield _gauge("machine_online", "1 while the Core reports, 0 once it is silent or lost.", ["host"], online)
+    yield gauge("machine_online", "1 while the Core reports, 0 once it is silent or lost.", ["host"], online)
     for name, text, values in (
         ("machine_load1", "Load average of one minute.", [m.load1 for m in here]),
         ("machine_memory_used_bytes", "Memory of the machine in use.", [m.memory_bytes for m in here]),
@@ -266,18 +267,18 @@ def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
         ),
         ("core_start_timestamp_seconds", "Start time of the Core.", [m.since_ms / 1000 for m in here]),
     ):
-        yield _gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(here, values, strict=True)])
+        yield gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(here, values, strict=True)])
 
 
 def _takeovers(view: View) -> Iterator[Metric]:
-    counter = CounterMetricFamily(
+    changes = CounterMetricFamily(
         "bus_failovers", "Changes of the RUNNING Core seen by this Monitor.", labels=["task", "reason"]
     )
     # Every series from the beginning: the first step of one that appears with it would not count as an increase.
     for task in sorted({task.name for task in view.tasks} | view.takeovers.keys()):
         for kind in COUNTED:
-            counter.add_metric([task, kind], view.takeovers.get(task, {}).get(kind, 0))
-    yield counter
+            changes.add_metric([task, kind], view.takeovers.get(task, {}).get(kind, 0))
+    yield changes
     total, buckets = 0, []
     for bound, number in zip((*map(str, DURATION_BUCKETS), "+Inf"), view.failover_buckets, strict=False):
         total += number
@@ -288,24 +289,6 @@ def _takeovers(view: View) -> Iterator[Metric]:
         )
         histogram.add_metric([], buckets, view.failover_seconds)
         yield histogram
-
-
-def _gauge(name: str, text: str, labels: list[str], rows: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-    family = GaugeMetricFamily(f"bus_{name}", text, labels=labels)
-    for values, number in rows:
-        family.add_metric(values, float(number))
-    return family
-
-
-def _single(name: str, text: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"bus_{name}", text, value=float(value))
-
-
-def _counter(name: str, text: str, rows: Iterable[tuple[str, int]]) -> Metric:
-    family = CounterMetricFamily(f"bus_{name}", text, labels=["task"])
-    for task, number in rows:
-        family.add_metric([task], number)
-    return family
 
 
 def _seconds(ms: int) -> float | None:

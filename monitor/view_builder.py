@@ -136,6 +136,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         epoch=max(task.epoch if leads else 0, commit.epoch if commit else 0),
         lease_left_s=figures.lease_left_s if figures else 0.0,
         config_version=task.config_version,
+        activity=figures.activity if figures and not task.figures_old else None,
         config_invalid=told.config_invalid,
         addresses=tuple(task.addresses),
         errors=told.errors,

@@ -114,7 +114,7 @@ class Audit:
 
     def _entry(self, scope: Scope, facts: Facts, status: int) -> AuditEntry | None:
         changing = scope["method"] not in _SAFE
-        if status < 400 and (not changing or facts.dry_run):
+        if status < 400 and (not changing or facts.dry_run or facts.repeated):
             return None
         outcome = _outcome(facts, status)
         if status >= 400 and not changing and outcome != "refused":

@@ -68,6 +68,7 @@ class BackgroundWork:
         if self._audit is not None:
             self._audit.note_refusals()
             self._audit.flush()
+        self._operations.edits.expire()
         self._do_duties()
         if not self._membership.is_master:
             return

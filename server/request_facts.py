@@ -28,6 +28,7 @@ class Facts(msgspec.Struct, kw_only=True):
         changes: of a configuration or a login.
         replayed: the answer is that of an earlier request with the same idempotency key.
         dry_run: nothing is changed.
+        repeated: it confirms what an earlier request did, which has the entry.
     """
 
     principal: Principal | None = None
@@ -41,6 +42,7 @@ class Facts(msgspec.Struct, kw_only=True):
     changes: list[Difference] = []
     replayed: bool = False
     dry_run: bool = False
+    repeated: bool = False
 
     @property
     def known(self) -> Principal:

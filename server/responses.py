@@ -265,6 +265,21 @@ class Maintained(View, kw_only=True):
     on: bool
 
 
+class EditLock(View, kw_only=True):
+    """Who edits a task. `token`: for ?edit_token= of replaceTask; `pid`: process on `host`; `since_ms`: ms since the
+    epoch; `lease_s`: seconds for which it is kept without another request."""
+
+    kind: str = "EditLock"
+    task: str
+    held: bool
+    token: int = 0
+    by: str = ""
+    host: str = ""
+    pid: int = 0
+    since_ms: int = 0
+    lease_s: float = 0.0
+
+
 class Problem(msgspec.Struct, kw_only=True):
     """One error: what is wrong, what was found, what is required, and how to correct it."""
 

@@ -48,6 +48,7 @@ ANSWERS = (
     responses.PositionChanged,
     responses.Skipped,
     responses.Maintained,
+    responses.EditLock,
     responses.VersionList,
     responses.TaskVersion,
     responses.VersionDiff,

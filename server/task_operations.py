@@ -34,6 +34,7 @@ from replicator.model.quarantine import TaskOrders
 from replicator.model.verification import VerificationReport
 from replicator.telemetry.log import get_logger
 from server.added_tables import orders_with
+from server.edit_locks import EditLocks, lost
 
 _POLL = 0.1
 CHECKED = 5
@@ -58,6 +59,7 @@ class TaskOperations:
         self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
         self._stopped = StoppedCores(coordinator, layout)
+        self.edits = EditLocks(coordinator, layout)
 
     # Reading
 
@@ -152,6 +154,7 @@ class TaskOperations:
         dry_run: bool = False,
         reason: str = "",
         restores: int | None = None,
+        edit_token: int | None = None,
     ) -> bool:
         """Writes a new configuration; False when it is the same already.
 
@@ -159,13 +162,15 @@ class TaskOperations:
             version: the caller's idea of the present version, or None to replace whatever is there. Either way nobody
                 else's change in between is overwritten unseen.
             restores: number of the earlier version that `config` is, for a rollback.
+            edit_token: of the lock to edit the task, under which alone it is written.
 
         Raises:
             VersionConflict: E4006.
             ConfigError: E1009 for what a task can't change.
-            CoordinationError: E4101, E4102 for a new address of the book that can't be used.
+            CoordinationError: E4101, E4102 for a new address of the book that can't be used; E4078, the lock is lost.
         """
         self._not_deleting(name)
+        proof = self.edits.proof(name, edit_token) if edit_token is not None else ""
         present, old = self._present(name)
         if version is not None and version != present:
             raise VersionConflict(
@@ -189,12 +194,32 @@ class TaskOperations:
         self._check_addresses(config, old)
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
-            self._registry.configure(name, to_data(config), by, present, ordered, reason=reason, restores=restores)
+            self._configure(name, config, by, present, ordered, reason, restores, proof)
             rollback = "" if restores is None else f"rollback to version {restores}"
             self._note(name, "configured", by, ": ".join(part for part in (rollback, reason) if part))
             if told:
                 self._note(name, "snapshot", by, told)
         return True
+
+    def _configure(
+        self,
+        name: str,
+        config: TaskConfig,
+        by: str,
+        present: int,
+        ordered: Ordered | None,
+        reason: str,
+        restores: int | None,
+        proof: str,
+    ) -> None:
+        try:
+            self._registry.configure(
+                name, to_data(config), by, present, ordered, reason=reason, restores=restores, proof=proof
+            )
+        except NodeMissing:
+            if proof and self._coordinator.exists(proof) is None:
+                raise lost(name, 0) from None
+            raise
 
     def _check_addresses(self, config: TaskConfig, old: TaskConfig | None) -> None:
         """Those that the task has already are checked by its Core: a missing one must not prevent other changes."""

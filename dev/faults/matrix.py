@@ -206,6 +206,7 @@ MATRIX: tuple[Row, ...] = (
     Row(126, "The former leader is frozen in a transaction of the target", "Its session is ended; it writes no more"),
     Row(127, "The leader or the target is killed in a statement (DDL)", "Executed once; both tables have one shape"),
     Row(128, "The target has no connections left", "Retried and shown; goes on in the same term"),
+    Row(129, "The clock of the target is days ahead, then behind", "Rows, terms and take-overs do not depend on it"),
     Row(130, "The only Core that stands for a task of a group is killed", "Another one of the group goes on within T"),
     Row(
         131,

@@ -131,12 +131,17 @@ def _rest(bus: FleetBus, tasks: int, seconds: float, pids: dict[str, int]) -> It
 
 
 def _takeover(bus: FleetBus) -> Iterator[Entry]:
-    names = bus.blocks[0]
-    began = time.monotonic()
+    """Requests and CPU are those of the Core that takes over, per task: they do not depend on what else runs."""
+    names, successor = bus.blocks[0], psutil.Process(bus.cores[1].pid)
+    session = next(node.owner for node in Machines(bus.coordinator, bus.layout).list() if node.name == "host-1")
+    asked, used, began = received(bus.members)[session], sum(successor.cpu_times()[:2]), time.monotonic()
     bus.cores[0].kill()
     bus.wait_running(names, "host-1", 240)
+    took = time.monotonic() - began
     yield figure("takeover_tasks", "", [len(names)], 0)
-    yield figure("takeover_s", "s", [time.monotonic() - began])
+    yield figure("takeover_s", "s", [took])
+    yield figure("takeover_cpu_ms_per_task", "ms", [(sum(successor.cpu_times()[:2]) - used) / len(names) * 1000])
+    yield figure("takeover_requests_per_task", "", [(received(bus.members)[session] - asked) / len(names)])
 
 
 def main() -> None:

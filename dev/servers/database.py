@@ -12,6 +12,7 @@ import pymysql
 from dev.fetch import databases
 from dev.fetch.releases import MARIADB, MYSQL, Release
 from dev.servers.base import Server
+from dev.servers.wall_clock import WallClock
 
 _server_ids = itertools.count(1)
 
@@ -44,9 +45,11 @@ class Database(Server):
         server_id: int | None = None,
         extra_args: Sequence[str] = (),
         release: Release | None = None,
+        own_clock: bool = False,
     ) -> None:
-        """`release`: None for the newest one."""
+        """`release`: None for the newest one. own_clock: its wall clock can be set."""
         super().__init__(port=port, fast=fast, folder=folder)
+        self.own_clock = own_clock
         self.server_id = server_id or next(_server_ids)
         self.extra_args = list(extra_args)
         self.release = release or self.newest
@@ -81,18 +84,25 @@ class Database(Server):
         return str(file), int(offset)
 
     @property
+    def clock(self) -> WallClock:
+        return WallClock(self.folder, self.name)
+
+    @property
     def socket_path(self) -> Path:
         return self.folder / "s"
 
     def _prepare(self) -> None:
         databases.copy_template(databases.template(self.release), self.folder / "data")
+        if self.own_clock:
+            self.clock.prepare()
 
     def _command(self) -> list[str]:
         # A server deletes every #sql* file of its tmpdir when it starts, whoever it belongs to.
         scratch = self.folder / "tmp"
         scratch.mkdir(exist_ok=True)
+        program = databases.command(self.release)
         return [
-            *databases.command(self.release),
+            *(self.clock.command(program) if self.own_clock else program),
             f"--datadir={self.folder / 'data'}",
             f"--tmpdir={scratch}",
             f"--socket={self.socket_path}",

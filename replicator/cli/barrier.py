@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from replicator.cli import options
+from replicator.cli.durations import wait_option
 from replicator.cli.lazy import SuggestingGroup
-from replicator.cli.lock.session import owner, session, wait_option
+from replicator.cli.lock.session import owner, session
 from replicator.coordination.recipes.barriers import MAX_PARTIES, Barrier
 
 

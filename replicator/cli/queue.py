@@ -8,9 +8,10 @@ import sys
 import click
 
 from replicator.cli import options
+from replicator.cli.durations import wait_option
 from replicator.cli.lazy import SuggestingGroup
 from replicator.cli.lock.held_command import HeldCommand, require
-from replicator.cli.lock.session import owner, session, wait_option
+from replicator.cli.lock.session import owner, session
 from replicator.coordination.recipes.keeper import Keeper
 from replicator.coordination.recipes.queues import MAX_ITEMS, Item, Queue
 

@@ -48,6 +48,19 @@ _ZOOKEEPER: Final = table(
             "There was no item, or consumers had all of them, during the whole time of --wait.",
             "Repeat the command, or give a longer --wait.",
         ),
+        "E4077": (
+            "task is being edited",
+            "`replicator task edit` of another person, or process, is open for this task. Its lock ends when the "
+            "editor is closed, and 30 s after its process has ended.",
+            "Repeat the command later, give --wait, or take the lock with --force: the other process then can't apply "
+            "what it has.",
+        ),
+        "E4078": (
+            "edit lock lost",
+            "The lock to edit the task was taken by another process, or the Server had no contact with this process "
+            "for 30 s. Nothing was written.",
+            "`replicator task edit` again; the text is kept in the file that was printed.",
+        ),
     },
 )
 _PROCESS: Final = table(

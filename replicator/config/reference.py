@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from typing import Any, Final
@@ -12,6 +13,7 @@ SECTIONS: Final = ("source", "sink")
 """They have other keys for each `type`."""
 
 
+@functools.cache
 def types(section: str) -> list[str]:
     """Of one of `SECTIONS`."""
     return list(map(str, keys()[f"{section}.type"]["enum"]))

@@ -68,15 +68,15 @@ class ReplicaIds:
                     self._coordinator.delete(path, version)
 
     def _take(self, number: int, task: str, uid: str) -> str:
-        """The task that has it now."""
+        """The task that has it now. Read first: at a take-over the task has it already, and a refused write costs
+        ZooKeeper as much as any other."""
         path = self._layout.replica_id(number)
-        try:
-            self._coordinator.create(path, dump(ReplicaIdRecord(task=task, uid=uid)), parents=True)
-        except NodeExists:
+        while True:
             with contextlib.suppress(NodeMissing, VersionConflict):
                 return self._taken(path, task, uid)
-            return self._take(number, task, uid)
-        return task
+            with contextlib.suppress(NodeExists):
+                self._coordinator.create(path, dump(ReplicaIdRecord(task=task, uid=uid)), parents=True)
+                return task
 
     def _taken(self, path: str, task: str, uid: str) -> str:
         """The holder of an id that is taken. What a deleted task left behind is taken over."""

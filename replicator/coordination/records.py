@@ -7,12 +7,14 @@ minor version may add some.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeVar
 
 import msgspec
 
 from replicator.coordination.ports import Identity
 from replicator.errors import CoordinationError
+from replicator.model.activity import Activity
 from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.principal import Role
@@ -242,7 +244,8 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
 
 class LiveFigures(DeliveryFigures, kw_only=True):
     """Figures that only the Core knows that runs the task. since_ms: when its present state began. lease_left_s:
-    seconds. `certificate_ms`, `certificate`: see `ExpiryReport` (assembly/expiry_checks.py)."""
+    seconds. `certificate_ms`, `certificate`: see `ExpiryReport` (assembly/expiry_checks.py). `activity`: of the worker;
+    None: there is no worker, or the record had no room for it."""
 
     since_ms: int = 0
     bytes_per_s: float = 0.0
@@ -250,6 +253,7 @@ class LiveFigures(DeliveryFigures, kw_only=True):
     certificate_ms: int = 0
     certificate: str = ""
     config_version: int = -1
+    activity: Activity | None = None
 
 
 class AddressFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -419,10 +423,24 @@ def dump(record: Record) -> bytes:
     return msgspec.json.encode(record)
 
 
+class _Versioned(msgspec.Struct):
+    """Of any record: everything else in it is skipped."""
+
+    v: Any = None
+
+
+_VERSIONED = msgspec.json.Decoder(_Versioned)
+
+
+@functools.cache
+def _decoder(kind: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(kind)
+
+
 def load(kind: type[R], data: bytes, path: str = "") -> R:
     """Raises CoordinationError E4009 or E4010, naming `path`."""
     try:
-        version = msgspec.json.decode(data, type=dict[str, Any]).get("v") if data else None
+        version = _VERSIONED.decode(data).v if data else None
         if isinstance(version, int) and version > VERSION:
             raise CoordinationError(
                 "E4010",
@@ -430,7 +448,8 @@ def load(kind: type[R], data: bytes, path: str = "") -> R:
                 found=f"version {version}",
                 wanted=f"at most {VERSION}",
             )
-        return msgspec.json.decode(data, type=kind)
+        decoder: msgspec.json.Decoder[R] = _decoder(kind)
+        return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         shown = data[:80].decode("utf-8", "replace")
         raise CoordinationError(

@@ -50,6 +50,8 @@ class DeliveryProgress:
         self._bytes, self._source_ms, self._dead = 0, base.source_ms, base.dead_letters
         self._conflicts, self._skipped = base.conflicts, base.skipped
         self._marks: deque[tuple[Position, int, int, int, int, int, int, int]] = deque()
+        self._records, self._begun = 0, 0.0  # since the last mark; when the first of them was handed to the sink
+        self._pieces: deque[tuple[int, float]] = deque()  # the same of each mark
         self._made = self._gone = 0  # numbers of the next mark, and of the next one to be acknowledged
         self._changes: deque[tuple[int, int]] = deque()  # number of the mark, commit time of the first change before it
 
@@ -67,6 +69,8 @@ class DeliveryProgress:
         """The batch is given to the sink, which may take long to take it."""
         if batch.records and batch.source_ms and (not self._changes or self._changes[-1][0] != self._made):
             self._changes.append((self._made, batch.first_ms or _now_ms()))
+        if batch.records and not self._begun:
+            self._begun = time.monotonic()
         self._tell(0, progress=False)
 
     def written(self, batch: Batch, dead_letters: int = 0) -> None:
@@ -76,6 +80,9 @@ class DeliveryProgress:
         self._transactions += batch.transactions - batch.skipped
         self._skipped += batch.skipped
         self._bytes += batch.size
+        records = len(batch.records)
+        self._records += records
+        self._status.meter.written(records, batch.size)
         self._source_ms = batch.source_ms or self._source_ms
 
     def committed(self, position: Position, conflicts: int = 0) -> None:
@@ -83,7 +90,8 @@ class DeliveryProgress:
         self._conflicts += conflicts
         counted = self._rows, self._transactions, self._source_ms, self._bytes, self._dead, self._conflicts
         self._marks.append((position, *counted, self._skipped))
-        self._bytes = 0
+        self._pieces.append((self._records, self._begun))
+        self._bytes, self._records, self._begun = 0, 0, 0.0
         self._made += 1
 
     def _tell(self, changed_ms: int, *, progress: bool) -> None:
@@ -94,10 +102,14 @@ class DeliveryProgress:
         changed = 0  # commit time of the last change that is acknowledged with it, ms
         done = position is not None and any(mark[0] == position for mark in self._marks)
         if done:
-            size = 0
+            size, moment, meter = 0, time.monotonic(), self._status.meter
             while True:
                 reached, rows, transactions, source_ms, bytes_, dead, met, skipped = self._marks.popleft()
                 size += bytes_
+                records, begun = self._pieces.popleft()
+                meter.acknowledged(records, bytes_)
+                if begun:
+                    meter.published(moment - begun)
                 self._gone += 1
                 if reached == position:
                     break

@@ -108,7 +108,7 @@ class Pipeline:
         self._make_decoder = make_decoder
         self.status = PipelineStatus()
         """Lag, and what is waited for. For any thread."""
-        self._sink = TimedSink(sink, self.status.sink)
+        self._sink = TimedSink(sink, self.status)
         self._store = store
         self._term = term
         self._observer = observer

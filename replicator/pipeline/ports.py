@@ -357,21 +357,17 @@ class Decoder(Protocol):
 
         Raises DecodeError: with position and event type; nothing after the last returned batch was delivered.
         """
-        ...
 
     @property
     def between(self) -> bool:
         """Nothing of a transaction behind the position of the last batch has been read."""
-        ...
 
     def watch(self, watcher: Watcher | None) -> None:
         """From the next event on `watcher` is told; called again when its tables have changed."""
-        ...
 
     def end(self) -> None:
         """The stream has ended. Raises the error that waited for the next call of `feed`; DecodeError E2302 for a file
         that ends inside an event or a transaction."""
-        ...
 
 
 class ChunkEncoder(Protocol):
@@ -433,6 +429,10 @@ class Sink(Protocol):
     @property
     def conflicts(self) -> int:
         """Rows met so far, in what was committed, that were not what the source says they were."""
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds for which `write` has waited for room in flight. It only grows."""
 
     @property
     def by_sql(self) -> bool:

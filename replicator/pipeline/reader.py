@@ -67,6 +67,7 @@ class Reader:
         status: PipelineStatus | None = None,
     ) -> None:
         self._status = status or PipelineStatus()
+        self._meter = self._status.meter
         self.careful = careful
         self._snapshot = snapshot
         self._fills = snapshot or catch_up
@@ -140,12 +141,14 @@ class Reader:
         """Until the backlog is over, or the stream. False: nobody takes any more."""
         while True:
             for batch in self._batches:
+                began = time.monotonic()
                 if not self._buffer.put(batch, _SNAPSHOT_BYTES if self._inserting is not None else None):
                     return False
                 alone = batch.size > _ALONE_BYTES
                 del batch
                 if alone:
                     self._buffer.settle()
+                self._meter.decode_blocked += time.monotonic() - began
             if self._over or (time.monotonic() > self._backlog_until and self._inserting is None):
                 return True
             self._read(_THREAD_PATIENCE)
@@ -159,6 +162,7 @@ class Reader:
         snapshot = self._inserting
         if snapshot is not None:
             timeout = min(timeout, snapshot.patience)
+        began = time.monotonic()
         try:
             data = self._stream.read(timeout)
         except SourceUnavailable:
@@ -167,7 +171,9 @@ class Reader:
         self._buffer.more = len(data) >= _BACKLOG_BYTES
         self._status.read(len(data), timeout, backlog=self._buffer.more)
         if self._buffer.more:
-            self._backlog_until = time.monotonic() + _BACKLOG_SECONDS
+            now = time.monotonic()
+            self._meter.read += now - began
+            self._backlog_until = now + _BACKLOG_SECONDS
         if snapshot is not None and snapshot.waiting:
             self._buffer.more = True
         self._batches = self._decoded(data)
@@ -203,12 +209,12 @@ class Reader:
         snapshot = self._inserting
         if snapshot is None:
             return
-        yield from snapshot.insert(self._place, between)
+        yield from self._meter.decoding(snapshot.insert(self._place, between))
         while snapshot.holds and not (self._stopping.is_set() or self._buffer.closed):
             if snapshot.arrived:
                 self._stream.close()  # nothing more is read of it
             snapshot.rest()
-            yield from snapshot.insert(self._place, between)
+            yield from self._meter.decoding(snapshot.insert(self._place, between))
 
     @property
     def _held_back(self) -> bool:
@@ -223,10 +229,16 @@ class Reader:
         for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
             if self._snapshot is not None:
                 self._snapshot.advance()
-            yield from self._decoder.feed(data[start : start + size])
+            yield from self._fed(data[start : start + size])
             while self._decoder.more and not self._stopping.is_set():
-                yield from self._decoder.feed(b"")
+                yield from self._fed(b"")
         self.careful = max(0, self.careful - len(data))
+
+    def _fed(self, data: bytes) -> list[Batch]:
+        began = time.monotonic()
+        batches = self._decoder.feed(data)
+        self._meter.decode += time.monotonic() - began
+        return batches
 
     @property
     def _over(self) -> bool:

@@ -16,6 +16,7 @@ from replicator.model.lag import Lag, LagFacts, lag
 from replicator.model.position import Position
 from replicator.model.position_order import reached
 from replicator.model.retrying import Blocked
+from replicator.pipeline.activity_meter import ActivityMeter
 
 BLOCKED_SECONDS: Final = 3.0
 """A sink that takes longer is shown as one that does not answer; so is a source to which a connection is opened."""
@@ -28,10 +29,11 @@ _ASK_SECONDS: Final = 5.0
 
 
 class Call:
-    """A call that may block: `since` is the monotonic time of its beginning, 0.0 outside it."""
+    """A call that may block: `since` is the monotonic time of its beginning, 0.0 outside it; `took`: seconds of the
+    last one."""
 
     def __init__(self) -> None:
-        self.since = 0.0
+        self.since = self.took = 0.0
 
     def __enter__(self) -> Self:
         self.since = time.monotonic()
@@ -40,6 +42,7 @@ class Call:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.took = time.monotonic() - self.since
         self.since = 0.0
 
 
@@ -48,10 +51,12 @@ class PipelineStatus:
     Attributes:
         sink, source: their calls that may block.
         place: position of the stream up to which everything was read.
+        meter: how long the stages take.
     """
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self.sink, self.source = Call(), Call()
+        self.meter = ActivityMeter()
         self.place: Position | None = None
         self._now_ms = now_ms or _wall_ms
         self._streaming = False
@@ -82,6 +87,7 @@ class PipelineStatus:
         self._streaming = self._outstanding = False
         self._undelivered_ms = self._undelivered_ms or self._waiting_ms
         self._waiting_ms = 0
+        self.meter.dropped()
         if error is not None:  # what was read last may be what it failed at, and is read again
             self._caught_up = self._quiet = self._idle = False
             self._stumbled = True

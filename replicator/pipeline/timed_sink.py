@@ -8,15 +8,17 @@ from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
-from replicator.pipeline.status import Call
+from replicator.pipeline.status import PipelineStatus
 
 
 class TimedSink:
-    """`ports.Sink`: another sink, of which `call` says since when it has not returned."""
+    """`ports.Sink`: another sink, of which the `status` says since when it has not returned, and how long the stages
+    `write` and `commit` took."""
 
-    def __init__(self, sink: Sink, call: Call) -> None:
+    def __init__(self, sink: Sink, status: PipelineStatus) -> None:
         self._sink = sink
-        self._call = call
+        self._call = status.sink
+        self._meter = status.meter
         self.holds_rows = sink.holds_rows
 
     @property
@@ -32,6 +34,10 @@ class TimedSink:
         return self._sink.holds_position
 
     @property
+    def waited_s(self) -> float:
+        return self._sink.waited_s
+
+    @property
     def by_sql(self) -> bool:
         return self._sink.by_sql
 
@@ -44,20 +50,32 @@ class TimedSink:
             return self._sink.open(term)
 
     def write(self, batch: Batch) -> None:
-        with self._call:
-            self._sink.write(batch)
+        waited = self._sink.waited_s
+        try:
+            with self._call:
+                self._sink.write(batch)
+        finally:
+            waited = self._sink.waited_s - waited
+            self._meter.write_blocked += waited
+            self._meter.write += max(0.0, self._call.took - waited)
 
     def commit(self, position: Position) -> None:
-        with self._call:
-            self._sink.commit(position)
+        try:
+            with self._call:
+                self._sink.commit(position)
+        finally:
+            self._meter.commit += self._call.took
 
     def acknowledged(self) -> Position | None:
         with self._call:
             return self._sink.acknowledged()
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
-        with self._call:
-            self._sink.flush(timeout, progress)
+        try:
+            with self._call:
+                self._sink.flush(timeout, progress)
+        finally:
+            self._meter.commit += self._call.took
 
     def close(self) -> None:
         self._sink.close()

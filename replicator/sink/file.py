@@ -48,6 +48,7 @@ class FileSink:
     holds_position = True
     holds_rows = False
     conflicts = 0
+    waited_s = 0.0
     by_sql = False
 
     def __init__(self, config: FileConfig, directory: Path | None) -> None:

@@ -66,6 +66,7 @@ class MemorySink:
     left = None
     holds_rows = False
     conflicts = 0
+    waited_s = 0.0
     by_sql = False
 
     def __init__(

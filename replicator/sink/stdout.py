@@ -30,6 +30,7 @@ class StdoutSink:
     holds_position = False
     holds_rows = False
     conflicts = 0
+    waited_s = 0.0
     by_sql = False
 
     def __init__(self, descriptor: int = 1) -> None:

@@ -20,6 +20,7 @@ from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandl
 from kazoo.protocol.serialization import Connect
 
 from replicator.errors import ConfigError
+from replicator.zookeeper import polling
 from replicator.zookeeper.attempts import CLOSED, SILENT, UNREACHABLE, Attempts, reason_of, tls_failure
 from replicator.zookeeper.entry import Entry
 
@@ -32,6 +33,7 @@ _REPLY: Final = struct.Struct(">iiqi")
 """Of a reply: its length, the request's number, the last transaction, the error."""
 _LOGINS: Final = (100, 102)
 """Kinds of request: auth (digest) and SASL."""
+_AT_ONCE: Final = 16384
 _WAITS: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 Prepare = Callable[[], ssl.SSLContext | None]
@@ -102,16 +104,16 @@ class Handler(SequentialThreadingHandler):
     ) -> Any:
         current = self.current
         if current is not None and current in readable and current.pending():
-            # TLS has decrypted more than was read: the system knows nothing of it
-            ready = super().select(readable, writable, exceptional, 0)
-            return ([current, *(one for one in ready[0] if one is not current)], ready[1], ready[2])
+            # More has arrived than was read: the system knows nothing of it
+            found = polling.ready([one for one in readable if one is not current], writable, 0)
+            return ([current, *found[0]], found[1], found[2])
         greets = current is not None and not current.answered and (current in readable or current in writable)
         if greets and timeout is not None:
             timeout = min(timeout, self.seconds)
-        ready = super().select(readable, writable, exceptional, timeout)
-        if greets and current is not None and not any(ready):
+        found = polling.ready(readable, writable, timeout)
+        if greets and current is not None and not any(found):
             current.failed(SILENT)
-        return ready
+        return found
 
     def admitted(self, session_timeout: float) -> None:
         """A server has answered that there is a session."""
@@ -146,7 +148,7 @@ class GreetingSocket:
     def __init__(self, made: socket.socket, handler: Handler, entry: Entry, failed: Failed) -> None:
         self._made = made
         self.answered = False
-        self._answer = b""
+        self._answer = self._ahead = b""
         self._reply: bytes | None = None
         self._handler = handler
         self._entry = entry
@@ -175,10 +177,11 @@ class GreetingSocket:
         socket.socket.shutdown(self._made, how)
 
     def pending(self) -> int:
-        if isinstance(self._made, ssl.SSLSocket):
+        """Bytes that are here and were not read yet."""
+        if not self._ahead and isinstance(self._made, ssl.SSLSocket):
             with contextlib.suppress(ValueError):  # closed
                 return self._made.pending()
-        return 0
+        return len(self._ahead)
 
     def send(self, data: Any) -> int:
         self._note_login(bytes(data[: _REQUEST.size]))
@@ -189,8 +192,10 @@ class GreetingSocket:
             raise
 
     def recv(self, size: int) -> bytes:
+        """kazoo asks for each answer's length and then for the rest. Once it is let in, all that has arrived is taken
+        from the system at once."""
         try:
-            data = self._made.recv(size)
+            data = self._taken(size)
         except OSError as error:
             self._failed(error)
             raise
@@ -198,6 +203,14 @@ class GreetingSocket:
             self._note(data)
         elif self._reply is not None:
             self._note_reply(data)
+        return data
+
+    def _taken(self, size: int) -> bytes:
+        if not self._ahead:
+            if not self.answered or self._reply is not None or size >= _AT_ONCE:
+                return self._made.recv(size)
+            self._ahead = self._made.recv(_AT_ONCE)
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 
     def _failed(self, error: OSError) -> None:

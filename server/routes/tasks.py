@@ -71,13 +71,15 @@ def replace_task(
     version: Version,
     dry_run: DryRun = False,
     reason: Reason = "",
+    edit_token: Annotated[int | None, Query(ge=0, lt=1 << 63, description="write only under this edit lock")] = None,
 ) -> Response:
     """Replaces the configuration. The running task applies it without a restart. 412 E4006 if If-Match is not the
-    current version, 409 if it is ?version= that is not, 409 E1009 for keys that cannot be changed."""
+    current version, 409 if it is ?version= that is not, 409 E1009 for keys that cannot be changed, 409 E4078 if the
+    edit lock of ?edit_token= is lost."""
     present = operations.task(name)
     config_changes.writes(request, config, present.config)
     expected = present.config_version if version is None else version
-    operations.replace(name, config, by, expected, dry_run, reason)
+    operations.replace(name, config, by, expected, dry_run, reason, edit_token=edit_token)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ MakeBus = Callable[..., TargetBus]
 SMALL = ("--innodb-data-file-path=ibdata1:12M", "--innodb-file-per-table=OFF")
 """A full tablespace fails at once, where a full disk has MySQL wait for a minute at a time."""
 
+_DAY = 86_400
 _HOT = 12
 """Rows that a storm locks: of all 300 of them, a minute on a busy machine had not one deadlock."""
 
@@ -56,6 +58,14 @@ def fill(target: Database, table: str) -> None:
         with contextlib.suppress(pymysql.err.OperationalError):
             while True:
                 target.execute(f"INSERT INTO {table} VALUES (REPEAT('x', {size}))")
+
+
+def admitted(target: Database, statement: str) -> bool:
+    """False: all connections are in use; those that were closed may be for a moment."""
+    with contextlib.suppress(pymysql.err.OperationalError):
+        target.execute(statement)
+        return True
+    return False
 
 
 class LockStorm:
@@ -121,11 +131,45 @@ def test_122_123_124_128_what_a_target_suffers(make_bus: MakeBus, make_mysql: Ca
             while True:  # the task may be faster than some of these
                 held.enter_context(target.connect(user="applier", password="applier"))
         retries(bus, "E3401")
-    target.execute("SET GLOBAL max_connections = 100")
+    wait_for(lambda: admitted(target, "SET GLOBAL max_connections = 100"), "a connection that is free again", 40)
     bus.wait_delivered(50)
 
     assert bus.differences() == []
     assert bus.position()[0] == epoch, "one term"
+
+
+@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+def test_129_the_clock_of_the_target_is_wrong(
+    make_bus: MakeBus,
+    mysql: MySQL,
+    mariadb: MariaDB,
+    make_mysql: Callable[..., MySQL],
+    make_mariadb: Callable[..., MariaDB],
+    flavour: str,
+) -> None:
+    """It is ahead while the task begins, and goes back while a standby takes over."""
+    make, source = (make_mysql, mysql) if flavour == "mysql" else (make_mariadb, mariadb)
+    target = make(own_clock=True)
+    target.clock.set(3 * _DAY)
+    assert abs(target.execute("SELECT UNIX_TIMESTAMP()")[0][0] - time.time() - 3 * _DAY) < 60
+    bus = make_bus(database=source, target=target, sink={"ddl": "apply"})
+    stamped = f"{bus.name}.stamped"
+    bus.database.execute(
+        f"CREATE TABLE {stamped} (id INT PRIMARY KEY, n INT, at TIMESTAMP(6) NOT NULL "
+        "DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6))"
+    )
+    bus.database.execute(f"INSERT INTO {stamped} (id, n) VALUES (1, 1), (2, 2)")
+    bus.wait_delivered(50)
+
+    leader = bus.look().host
+    target.clock.set(-2 * _DAY)
+    bus.cluster.cores[leader].kill()
+    bus.wait_running(other_than=leader)
+    bus.database.execute(f"UPDATE {stamped} SET n = 3 WHERE id = 2")
+    bus.database.execute(f"ALTER TABLE {stamped} ADD COLUMN made DATETIME DEFAULT CURRENT_TIMESTAMP")
+    bus.wait_delivered(50)
+    assert bus.differences() == []
+    assert bus.rows(target, "stamped") == bus.rows(bus.database, "stamped")
 
 
 @pytest.mark.parametrize("killed", ["leader", "target"])

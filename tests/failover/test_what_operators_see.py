@@ -16,10 +16,14 @@ from replicator.config.load import parse_task, to_data
 from replicator.coordination.tasks.registry import Registry
 from tests.failover.bus import Bus
 from tests.failover.shown import Blind, Shown, at, calm, shows
+from tests.support.long_run import LONG
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(900)]
 SESSION_SECONDS = 10.0
 """Of the Cores: a host that is killed still looks as if it had the task for as long."""
+
+_LATE = 60 if LONG else 25
+"""Seconds: long after all time-outs."""
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ def test_what_operators_see(bus: Bus, zookeeper: ZooKeeper) -> None:
     bus.database.execute(f"INSERT INTO {task}.orders VALUES (1, 'waits')")
     at(began, 1)
     shows(bus, task, lambda shown: shown.check_lag(began))
-    for seconds in (5, 15, 60):
+    for seconds in (5, 15, _LATE):
         at(began, seconds)
         shows(
             bus,
@@ -78,7 +82,7 @@ def test_what_operators_see(bus: Bus, zookeeper: ZooKeeper) -> None:
     for seconds in (1, 5):
         at(began, seconds)
         assert Shown(bus, task).lags() <= {0.0, None}
-    for seconds in (15, 60):
+    for seconds in (15, _LATE):
         at(began, seconds)
         shows(bus, task, Shown.check_unknown, lambda shown: shown.check_retrying("source", "E200"))
     bus.database.resume()
@@ -95,7 +99,7 @@ def test_what_operators_see(bus: Bus, zookeeper: ZooKeeper) -> None:
     at(began, 4.5)  # 5 s, in a window that the end of the session closes
     shows(bus, task, lambda shown: shown.check_old(host, began), Shown.check_unknown, timeout=4)
     bus.wait_running(other_than=host)
-    for seconds in (15, 60):
+    for seconds in (15, _LATE):
         at(began, seconds)
         calm(bus, task)
         assert bus.look().host != host
@@ -105,7 +109,7 @@ def test_what_operators_see(bus: Bus, zookeeper: ZooKeeper) -> None:
     began = time.monotonic()
     at(began, 1)
     assert Blind(bus).fresh_or_old(began)
-    for seconds in (5, 15, 60):
+    for seconds in (5, 15, _LATE):
         at(began, seconds)
         blind = Blind(bus)
         blind.check(began, task)
@@ -118,7 +122,7 @@ def test_what_operators_see(bus: Bus, zookeeper: ZooKeeper) -> None:
     restarted = time.monotonic()
     at(restarted, 1)
     Blind(bus).check_no_figures(task)
-    for seconds in (6, 15, 60):  # it says for 5 s that it is connecting
+    for seconds in (6, 15, _LATE):  # it says for 5 s that it is connecting
         at(restarted, seconds)
         blind = Blind(bus)
         blind.check(began, task)

@@ -126,6 +126,7 @@ class Recorder:
     dead_letters = 0
     holds_rows = False
     conflicts = 0
+    waited_s = 0.0
     by_sql = False
     left: Position | None = None
 

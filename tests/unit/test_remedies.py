@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import click
 import pytest
@@ -35,21 +35,37 @@ _NOT_KEYS = frozenset(
 _FILES = frozenset({"py", "sh", "md", "sqlite", "yaml", "json"})
 
 
-def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Every string of a module with its line; what an f-string fills in is a placeholder."""
-    tree = ast.parse(path.read_text())
-    inside: set[int] = set()
+class Said(NamedTuple):
+    """Strings of a module, each behind the line that it is in: all, and those that are given as `fix=...`."""
+
+    texts: list[tuple[int, str]]
+    fixes: list[tuple[int, str]]
+
+
+def said(tree: ast.Module) -> Said:
+    """What an f-string fills in is a placeholder in `texts`."""
+    found, inside = Said([], []), set[int]()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             inside |= {id(part) for part in node.values}
             parts = [part.value if isinstance(part, ast.Constant) else PLACEHOLDER for part in node.values]
-            yield node.lineno, "".join(map(str, parts))
+            found.texts.append((node.lineno, "".join(map(str, parts))))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
-            yield node.lineno, node.value
+            found.texts.append((node.lineno, node.value))
+        elif isinstance(node, ast.keyword) and node.arg == "fix":
+            strings = [part for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+            found.fixes.extend((part.lineno, part.value) for part in strings if isinstance(part.value, str))
+    return found
+
+
+@functools.cache
+def modules() -> dict[str, Said]:
+    """Each is read once, for all tests."""
+    return {str(path.relative_to(TREE)): said(ast.parse(path.read_text())) for path in SOURCES}
 
 
 def strings() -> list[tuple[str, str]]:
-    return [(f"{path.relative_to(TREE)}:{line}", text) for path in SOURCES for line, text in texts(path)]
+    return [(f"{path}:{line}", text) for path, module in modules().items() for line, text in module.texts]
 
 
 def wrong_command(text: str) -> str:
@@ -135,14 +151,8 @@ def test_every_option_that_a_remedy_names_is_one() -> None:
     assert wrong == []
 
 
-def fixes() -> Iterator[tuple[str, str]]:
-    """The strings that are given as `fix=...`."""
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.keyword) and node.arg == "fix":
-                for part in ast.walk(node.value):
-                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                        yield f"{path.relative_to(TREE)}:{part.lineno}", part.value
+def fixes() -> list[tuple[str, str]]:
+    return [(f"{path}:{line}", text) for path, module in modules().items() for line, text in module.fixes]
 
 
 def test_every_key_that_a_string_names_is_in_the_schema() -> None:

@@ -9,8 +9,9 @@ from typing import NoReturn
 import click
 
 from replicator.cli import options
+from replicator.cli.durations import wait_option
 from replicator.cli.lock.held_command import HeldCommand, require
-from replicator.cli.lock.session import owner, session, wait_option
+from replicator.cli.lock.session import owner, session
 from replicator.coordination.layout import Layout, parse_claim
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.recipes import fencing

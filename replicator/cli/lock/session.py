@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import getpass
 import os
-import re
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
-import click
-
-from replicator.cli.access.options import seconds
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.recipes.claim_nodes import Owner
@@ -23,28 +19,6 @@ from replicator.zookeeper import access
 from replicator.zookeeper.client import connect
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Wait(click.ParamType[float]):
-    """Seconds; 0 asks once."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float | int):
-            return float(value)
-        text = str(value).strip()
-        if re.fullmatch(r"\d{1,9}(\.\d{1,3})?", text):
-            return float(text)
-        try:
-            return float(seconds(text))
-        except ValueError:
-            self.fail(
-                f"{text[:40]!r} is not a number of seconds, or a number with s, m, h or d, such as 30s.", param, ctx
-            )
-
-
-wait_option = click.option("--wait", type=Wait(), help="Time to wait, such as 30s; 0 asks once. Default: no limit.")
 
 
 @contextmanager

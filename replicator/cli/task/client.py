@@ -114,8 +114,21 @@ class Client:
     def create(self, text: bytes, dry_run: bool, reason: str = "") -> dict[str, Any]:
         return self._ask("POST", "/tasks", content=text, params=_flag(dry_run) | _because(reason))
 
-    def replace(self, name: str, text: bytes, version: int, dry_run: bool, reason: str = "") -> dict[str, Any]:
-        params = _flag(dry_run) | _because(reason)
+    def begin_edit(self, name: str, *, force: bool = False) -> dict[str, Any]:
+        """Takes the lock to edit the task, or confirms it; to be repeated within `lease_s`."""
+        return self._of(name, "PUT", "/edit", json=_process() | ({"force": "true"} if force else {}))
+
+    def end_edit(self, name: str) -> None:
+        self._of(name, "DELETE", "/edit", json=_process())
+
+    def edit_lock(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/edit")
+
+    def replace(
+        self, name: str, text: bytes, version: int, dry_run: bool, reason: str = "", edit_token: int = 0
+    ) -> dict[str, Any]:
+        """edit_token: write only under this lock; 0: none is required."""
+        params = _flag(dry_run) | _because(reason) | ({"edit_token": str(edit_token)} if edit_token else {})
         return self._of(name, "PUT", content=text, headers=_if_match(version), params=params)
 
     def delete(
@@ -360,6 +373,10 @@ def _user() -> str:
     except (KeyError, OSError):
         name = str(os.getuid())
     return f"{name}@{socket.gethostname()}".encode("ascii", "replace").decode()[:100]
+
+
+def _process() -> dict[str, str]:
+    return {"host": socket.gethostname()[:100], "pid": str(os.getpid())}
 
 
 def _error(content: dict[str, Any]) -> ReplicatorError:

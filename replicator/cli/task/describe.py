@@ -40,14 +40,18 @@ def command(choice: Choice, output: str, client: Client) -> None:
             click.echo(render.structured(task, output), nl=False)
             return
         recent = client.history(name, _RECENT)["items"]
-        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent)]))
+        edit = client.edit_lock(name)
+        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent, edit)]))
         shown += 1
 
     for_each(picked, describe)
 
 
-def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(task: dict[str, Any], recent: list[dict[str, Any]], edit: dict[str, Any]) -> Iterator[str]:
     yield from _facts(task)
+    if edit["held"]:
+        since = render.moment(edit["since_ms"])
+        yield f"\nBeing edited by {clean(edit['by'])} on {clean(edit['host'])}, since {since}."
     if task["problems"]:
         yield from ("", "Problems:")
         for problem in task["problems"]:

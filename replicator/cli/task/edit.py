@@ -14,7 +14,9 @@ from typing import Any
 
 import click
 
+from replicator.cli.durations import Wait
 from replicator.cli.task.client import Client
+from replicator.cli.task.edit_lock import EditLock
 from replicator.cli.task.merge import has_markers, merge
 from replicator.cli.task.options import name_argument, reason_option, with_client
 from replicator.cli.terminal import clean
@@ -27,19 +29,34 @@ NOTE = "#: "
 @click.command("edit")
 @name_argument
 @click.option("--with-defaults", is_flag=True, help="Show keys that have their default, too.")
+@click.option(
+    "--wait",
+    type=Wait(),
+    default=0.0,
+    show_default="0: do not wait",
+    help="Time to wait while another person edits the task, such as 5m.",
+)
+@click.option("--force", is_flag=True, help="Take the lock from another person who edits the task.")
 @reason_option
 @with_client
-def command(name: str, with_defaults: bool, reason: str, client: Client) -> None:
+def command(name: str, with_defaults: bool, wait: float, force: bool, reason: str, client: Client) -> None:
     """Edit the configuration of a task in the editor of VISUAL or EDITOR (else vi).
 
     What is saved is validated, here and by the Server, before anything is changed; on an error the editor opens again
     with the problems as comments. If another user has changed the task in the meantime, both changes are merged, and
     the editor shows the result; where they overlap, both are shown with the text before them. Saving without a change
-    cancels. If the text can't be applied, it is kept in a file whose path is printed.
+    cancels. While the editor is open, `task edit` of others is refused, with the name of this user (E4077). If the text
+    can't be applied, it is kept in a file whose path is printed.
     """
     editor = _editor()
-    task = client.task(name)
-    session = _Session(client, name, task, reason, defaults=with_defaults)
+    with EditLock(client, name, wait=wait, force=force) as lock:
+        outcome = _edited(client, name, editor, reason, lock, defaults=with_defaults)
+    click.echo(f"{clean(name)} {outcome}")
+
+
+def _edited(client: Client, name: str, editor: list[str], reason: str, lock: EditLock, *, defaults: bool) -> str:
+    """The outcome."""
+    session = _Session(client, name, client.task(name), reason, lock, defaults=defaults)
     handle, path = tempfile.mkstemp(prefix="replicator-edit-", suffix=".yaml")
     os.close(handle)
     file = Path(path)
@@ -47,7 +64,7 @@ def command(name: str, with_defaults: bool, reason: str, client: Client) -> None
         outcome = session.run(editor, file)
     with contextlib.suppress(OSError):
         file.unlink()
-    click.echo(f"{clean(name)} {outcome}")
+    return outcome
 
 
 @contextlib.contextmanager
@@ -67,7 +84,10 @@ def _kept(file: Path, session: _Session) -> Iterator[None]:
 class _Session:
     """`edited`: the editor has saved a text that is not the configuration."""
 
-    def __init__(self, client: Client, name: str, task: dict[str, Any], reason: str, *, defaults: bool) -> None:
+    def __init__(
+        self, client: Client, name: str, task: dict[str, Any], reason: str, lock: EditLock, *, defaults: bool
+    ) -> None:
+        self._lock = lock
         self._client = client
         self._name = name
         self._reason = reason
@@ -111,7 +131,10 @@ class _Session:
             raise ConfigError(
                 "E1009", "the name of a task can't change", found=repr(config.name), wanted=repr(self._name)
             )
-        self._client.replace(self._name, text.encode(), self._version, dry_run=False, reason=self._reason)
+        token = self._lock.token()
+        self._client.replace(
+            self._name, text.encode(), self._version, dry_run=False, reason=self._reason, edit_token=token
+        )
 
     def _again(self, saved: str, error: ReplicatorError) -> tuple[str, list[str]]:
         """The text and the notes for the editor. Raises what no other text would mend."""

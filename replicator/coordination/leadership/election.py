@@ -7,7 +7,7 @@ import contextlib
 import msgspec
 
 from replicator.coordination.layout import Layout, parse_contender
-from replicator.coordination.ports import Coordinator, Create, Stat, Watcher
+from replicator.coordination.ports import Coordinator, Create, Node, Stat, Watcher
 from replicator.coordination.records import InstanceRecord, dump, load
 from replicator.coordination.tasks.nodes import create_in_task
 from replicator.errors import CoordinationError, NodeMissing
@@ -70,31 +70,15 @@ class Election:
         except NodeMissing:
             return Field()
         contenders, foreign = [], []
-        for name in listing.names:
-            contender = self._read(task, name)
+        nodes = self._coordinator.get_many([self._layout.contender(task, name) for name in listing.names])
+        for name, node in zip(listing.names, nodes, strict=True):
+            contender = _contender(name, node)
             if contender is not None:
                 contenders.append(contender)
             elif self._coordinator.exists(self._layout.contender(task, name)) is not None:
                 foreign.append(name)
         ranked = tuple(sorted(contenders, key=lambda entry: entry.sequence))
         return Field(ranked, tuple(foreign), listing.names, listing.stat)
-
-    def _read(self, task: str, name: str) -> Contender | None:
-        parsed = parse_contender(name)
-        if parsed is None:
-            return None
-        path = self._layout.contender(task, name)
-        try:
-            node = self._coordinator.get(path)
-        except NodeMissing:
-            return None
-        if node.stat.owner == 0:
-            return None  # made by hand with a name like ours: it would never go away by itself
-        try:
-            record = load(InstanceRecord, node.data, path)
-        except CoordinationError:
-            record = None
-        return Contender(name, parsed.host, parsed.guid, parsed.sequence, node.stat.czxid, node.stat.owner, record)
 
     def stand(self, task: str, guid: str, record: InstanceRecord) -> None:
         """Joins at the back, unless a node of ours stands already (a create whose reply was lost left it).
@@ -126,3 +110,15 @@ class Election:
         """Writes our own node's content anew (its state changed). Fine when it is gone."""
         with contextlib.suppress(NodeMissing):
             self._coordinator.set(self._layout.contender(task, name), dump(record))
+
+
+def _contender(name: str, node: Node | None) -> Contender | None:
+    """None for one that is gone, and for one made by hand with a name like ours: it would never go away by itself."""
+    parsed = parse_contender(name)
+    if parsed is None or node is None or node.stat.owner == 0:
+        return None
+    try:
+        record = load(InstanceRecord, node.data, name)
+    except CoordinationError:
+        record = None
+    return Contender(name, parsed.host, parsed.guid, parsed.sequence, node.stat.czxid, node.stat.owner, record)

@@ -6,6 +6,7 @@ state machine with simulated ones. All calls come from one thread.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import msgspec
 
 from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.layout import Layout
-from replicator.coordination.leadership.actions import Action, Hold
+from replicator.coordination.leadership.actions import Action, Hold, OpenTerm, Stand, WatchPredecessor, Win
 from replicator.coordination.leadership.contender import Identity, Leading, Workers
 from replicator.coordination.leadership.decision import decide
 from replicator.coordination.leadership.election import Election
@@ -30,13 +31,14 @@ from replicator.coordination.leadership.view import Problem, TaskView, Tried, Va
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord
 from replicator.coordination.watches import Watches
-from replicator.errors import CoordinationError, NotConnected, VersionConflict
+from replicator.errors import CoordinationError, NodeMissing, NotConnected, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 
 MAX_STEPS = 20
 """Of one turn. More would mean that two decisions undo each other; the next turn is then a second away."""
 BACK_OFF = (0.2, 30.0)
 """Seconds before a worker that died is started again: the first and the longest; doubled each time."""
+_STARTS_SECONDS = 1.0
 DEATHS = 3
 """Deaths of workers between which nothing is acknowledged, after which the host counts as unable to run the task."""
 
@@ -80,7 +82,10 @@ class Participant:
         self._reader = ViewReader(coordinator, layout, task, validate, kept)
         self._caches = kept is not None
         self._steps = Steps(self)
+        self._wake = wake
         self._watches = Watches(wake)
+        self._ends = Watches(self._on_end)
+        self._expects_deed = False
         self._deaths = 0
         self._deaths_in_vain = 0
         self._looked_around = 0.0
@@ -125,11 +130,17 @@ class Participant:
 
     def _decided(self) -> list[Action]:
         """A view from the cache decides only that there is nothing to do: a watch that is late must not let a task be
-        handed over in a maintenance, or a worker start that was paused."""
+        handed over in a maintenance, or a worker start that was paused. To be first in line writes nothing: what
+        follows from it is decided on the same view."""
         failing = self.leads and due(self.facts, self._looked_around, self.clock())
-        actions = decide(self.facts, self._read(failing, exact=not self._caches), self.clock())
-        if self._caches and not all(isinstance(action, Hold) for action in actions):
-            actions = decide(self.facts, self._read(failing, exact=True), self.clock())
+        exact, self._expects_deed = not self._caches or self._expects_deed, False
+        actions = decide(self.facts, view := self._read(failing, exact=exact), self.clock())
+        if not exact and not all(isinstance(action, Hold | WatchPredecessor) for action in actions):
+            actions = decide(self.facts, view := self._read(failing, exact=True), self.clock())
+        if actions == [Win()]:
+            self._perform(actions)
+            actions = decide(self.facts, view, self.clock())
+        self._expects_deed = any(isinstance(action, Stand | OpenTerm) for action in actions)
         return actions
 
     def _rests(self, action: Action) -> bool:
@@ -173,13 +184,27 @@ class Participant:
         return view
 
     def watch_node(self, path: str) -> bool:
-        """Watches for a node's end. False when it is gone already."""
-        with self._watches.on("data", path) as watcher:
-            return watcher is None or self.coordinator.exists(path, watcher) is not None
+        """Watches for the end of an ephemeral node. False when it is gone already.
+
+        It has no children, so this watch fires at nothing else: one of its data would wake us, and whoever stands
+        behind us, each time that we describe our state in it.
+        """
+        with contextlib.suppress(NodeMissing), self._ends.on("children", path) as watcher:
+            if watcher is not None:
+                self.coordinator.children(path, watcher)
+            return True
+        return False
+
+    def _on_end(self) -> None:
+        """From any thread. Something follows from it, so the next view is an exact one at once."""
+        self._expects_deed = True
+        self._wake()
 
     def _describe(self) -> None:
-        """Our state, for people, in our own node."""
+        """Our state, for people, in our own node; that a worker starts only where it takes its time."""
         view = self.view
+        if self.state is State.STARTING and self.clock() - self.since < _STARTS_SECONDS:
+            return
         if view is None or view.own is None or self._described == (view.own.name, self.state):
             return
         if view.own.record is None or view.own.record.state != self.state.value:
@@ -323,6 +348,7 @@ class Participant:
         self.workers.kill()
         self.reset()
         self._watches.clear()
+        self._ends.clear()
 
     def place(self, candidacy: Candidacy) -> bool:
         """What the group says of the task. True when that has changed."""

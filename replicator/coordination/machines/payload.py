@@ -1,9 +1,9 @@
 """The payload of a machine znode, bounded in size whatever the number of tasks and their reports.
 
 One node carries the figures of all tasks of a Core, and a znode holds 1 MB. Over the budget the record is reduced in
-steps, the same for all its tasks: errors are cut, GTID sets are left out (lastCommit has them), then everything is left
-out that no decision needs, at last the tasks for which the Core only stands by. The node is written in any case: its
-presence is the sign of the Core's session.
+steps, the same for all its tasks: errors are cut, GTID sets are left out (lastCommit has them), then the activity of
+workers (charts and metrics have gaps), then everything that no decision needs, at last the tasks for which the Core
+only stands by. The node is written in any case: its presence is the sign of the Core's session.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ _STANDBY: Final = "standby"
 
 class Step(msgspec.Struct, frozen=True):
     """What remains of a task's figures: `text` characters of each part of an error, of a GTID set, of a name;
-    `names` late consumers; `figures` False: only what decisions and alarms need; `standbys` False: only tasks that the
-    Core leads."""
+    `names` late consumers; `activity` False: none; `figures` False: only what decisions and alarms need; `standbys`
+    False: only tasks that the Core leads."""
 
     text: int
     names: int
+    activity: bool = True
     figures: bool = True
     standbys: bool = True
 
@@ -37,8 +38,9 @@ STEPS: Final = (
     Step(1000, 50),
     Step(200, 5),
     Step(60, 1),
-    Step(60, 0, figures=False),
-    Step(60, 0, figures=False, standbys=False),
+    Step(60, 1, activity=False),
+    Step(60, 0, activity=False, figures=False),
+    Step(60, 0, activity=False, figures=False, standbys=False),
 )
 
 
@@ -72,6 +74,7 @@ def _reduced(figures: TaskFigures, step: Step) -> TaskFigures:
         error=_shortened(figures.error, step.text),
         config_error=_shortened(figures.config_error, step.text),
         retrying=_short_retrying(figures.retrying, step.text),
+        activity=figures.activity if step.activity else None,
     )
     return kept if step.figures else _essential(kept)
 

@@ -29,12 +29,14 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A claim at the lock whose node is `base`. `session`: that it was made for."""
+    """A claim at the lock whose node is `base`. `session`: that it was made for; `owner`: None: the one of all claims
+    of the process."""
 
     base: str
     kind: Kind
     guid: str
     session: int
+    owner: Owner | None = None
 
 
 class ClaimNodes:
@@ -52,8 +54,8 @@ class ClaimNodes:
         self._abandoned: dict[Claim, float] = {}
         """Claims whose removal is not confirmed -> when to forget them."""
 
-    def new(self, base: str, kind: Kind) -> Claim:
-        return Claim(base, kind, uuid.uuid4().hex, self.coordinator.session_id)
+    def new(self, base: str, kind: Kind, owner: Owner | None = None) -> Claim:
+        return Claim(base, kind, uuid.uuid4().hex, self.coordinator.session_id, owner)
 
     def names(self, base: str) -> list[str] | None:
         """None: there is no such lock."""
@@ -70,7 +72,7 @@ class ClaimNodes:
         Args:
             names: of the lock's children, None where there is no such node.
         """
-        record = dump(self._owner.record(self.coordinator.session_timeout))
+        record = dump((claim.owner or self._owner).record(self.coordinator.session_timeout))
         prefix = claim_prefix(claim.base, claim.kind, claim.guid)
         ops: list[Op] = [
             Create(prefix, record, ephemeral=True, sequential=True),

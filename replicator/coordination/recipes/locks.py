@@ -73,13 +73,16 @@ class Locks:
         kind: Kind,
         wait: float | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        owner: Owner | None = None,
     ) -> Hold:
-        """`base`: the node of the lock; `name`: for people."""
+        """`base`: the node of the lock; `name`: for people; `owner`: whom the claim names, where a process holds locks
+        for several people."""
         held = self._again(base, kind)
         if held is not None:
             return held
         until = None if wait is None else self._clock() + wait
-        hold = Waiting(self._nodes, self._layout, base, name, kind, until, cancelled, self._clock, self._wall).run()
+        waiting = Waiting(self._nodes, self._layout, base, name, kind, until, cancelled, self._clock, self._wall, owner)
+        hold = waiting.run()
         with self._lock:
             if self._again(base, kind) is None:
                 self._held[base] = hold

@@ -14,8 +14,9 @@ from replicator.errors import CoordinationError, NodeMissing
 
 
 class ClaimView(msgspec.Struct, frozen=True):
-    """A claim. `state`: "held" or "waiting"; `token`: of the one that holds, or will."""
+    """A claim. `state`: "held" or "waiting"; `token`: of the one that holds, or will; `path`: its znode."""
 
+    path: str
     kind: str
     state: str
     token: int
@@ -37,18 +38,20 @@ def locks(coordinator: Coordinator, layout: Layout) -> list[LockView]:
     except NodeMissing:
         return []
     above = fencing.base(coordinator, layout)
-    found = [LockView(unescape(child), _claims(coordinator, f"{layout.locks}/{child}", above)) for child in children]
+    found = [LockView(unescape(child), claims_at(coordinator, f"{layout.locks}/{child}", above)) for child in children]
     return sorted((lock for lock in found if lock.claims), key=lambda lock: lock.name)
 
 
-def _claims(coordinator: Coordinator, base: str, above: int) -> tuple[ClaimView, ...]:
+def claims_at(coordinator: Coordinator, base: str, above: int) -> tuple[ClaimView, ...]:
+    """In the order of the queue. `base`: the node of the lock; `above`: `fencing.base`."""
     try:
         names = coordinator.children(base)
     except NodeMissing:
         return ()
     queue = claims(names)
     views = []
-    for claim, node in zip(queue, coordinator.get_many([f"{base}/{claim.name}" for claim in queue]), strict=True):
+    paths = [f"{base}/{claim.name}" for claim in queue]
+    for claim, path, node in zip(queue, paths, coordinator.get_many(paths), strict=True):
         if node is None or node.stat.owner == 0:
             continue
         try:
@@ -57,6 +60,8 @@ def _claims(coordinator: Coordinator, base: str, above: int) -> tuple[ClaimView,
             record = ClaimRecord(by="", host="", pid=0, since_ms=node.stat.ctime_ms, timeout_s=0.0)
         state = "held" if place(names, claim.guid) is Place.FIRST else "waiting"
         views.append(
-            ClaimView(claim.kind, state, above + node.stat.czxid, record.by, record.host, record.pid, record.since_ms)
+            ClaimView(
+                path, claim.kind, state, above + node.stat.czxid, record.by, record.host, record.pid, record.since_ms
+            )
         )
     return tuple(views)

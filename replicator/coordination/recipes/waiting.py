@@ -11,7 +11,7 @@ from replicator.coordination.layout import Layout, witness
 from replicator.coordination.leadership.lease import Lease
 from replicator.coordination.ports import Node
 from replicator.coordination.recipes import fencing
-from replicator.coordination.recipes.claim_nodes import ClaimNodes
+from replicator.coordination.recipes.claim_nodes import ClaimNodes, Owner
 from replicator.coordination.recipes.claims import Kind, Place, claims, of, place
 from replicator.coordination.recipes.hold import Hold
 from replicator.coordination.recipes.records import ClaimRecord
@@ -31,6 +31,7 @@ class Waiting:
     Args:
         until: on the lease clock; None: for ever.
         cancelled: asked after each pause; gives up when it is true.
+        owner: whom the claim names; None: the owner of `nodes`.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Waiting:
         cancelled: Callable[[], bool],
         clock: Callable[[], float],
         wall: Callable[[], float],
+        owner: Owner | None = None,
     ) -> None:
         self._nodes = nodes
         self._coordinator = nodes.coordinator
@@ -53,7 +55,7 @@ class Waiting:
         self._cancelled = cancelled
         self._clock = clock
         self._wall = wall
-        self._claim = nodes.new(base, kind)
+        self._claim = nodes.new(base, kind, owner)
         self._wake = threading.Event()
         self._watches = Watches(self._wake.set)
         self._ignored: set[str] = set()
@@ -107,7 +109,7 @@ class Waiting:
         """At the end of the queue, as another claim."""
         self._nodes.remove(self._claim)
         self._watches.clear()
-        self._claim = self._nodes.new(self._claim.base, self._claim.kind)
+        self._claim = self._nodes.new(self._claim.base, self._claim.kind, self._claim.owner)
 
     def _behind(self, path: str, name: str) -> float:
         try:

@@ -13,7 +13,7 @@ import msgspec
 
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Create, Op, Set, Watcher
+from replicator.coordination.ports import Check, Coordinator, Create, Op, Set, Watcher
 from replicator.coordination.records import CommitRecord, OrdersRecord, StatusRecord, TaskRecord, dump, load
 from replicator.coordination.tasks.orders import Ordered, OrdersStore
 from replicator.coordination.tasks.removal import Removal
@@ -147,12 +147,14 @@ class Registry:
         *,
         reason: str = "",
         restores: int | None = None,
+        proof: str = "",
     ) -> TaskNode:
         """Writes a new configuration. Also mends a znode whose content nobody understands.
 
         Args:
             version: of the configuration that this one replaces; the new one has the next.
             ordered: orders that begin with it, and the version of those that they replace. Written in one transaction.
+            proof: znode that exists as long as this may be written; "": none is required.
             reason, restores: of the record of the version (`versions`), which is written in the same transaction.
 
         Raises:
@@ -165,6 +167,8 @@ class Registry:
         known = before.record if before and before.version == version else None
         changes: list[Op] = [Set(self._layout.task(task), dump(record), version)]
         changes += self._versions.next(task, version + 1, record, known, reason, restores)
+        if proof:
+            changes.append(Check(proof))
         if ordered is not None:
             store = OrdersStore(self._coordinator, self._layout)
             changes.append(store.change(task, ordered.orders, ordered.version))

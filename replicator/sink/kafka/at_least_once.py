@@ -34,6 +34,7 @@ class AtLeastOnceSink:
         self._letters = dead_letters(config, task)
         self._topics = Topics(config, task, self._letters.topic if self._letters else None, installation)
         self._session: Session | None = None
+        self._waited = 0.0  # in earlier sessions
 
     def open(self, term: Term) -> Position | None:
         self.close()
@@ -44,6 +45,10 @@ class AtLeastOnceSink:
     @property
     def dead_letters(self) -> int:
         return self._letters.count if self._letters else 0
+
+    @property
+    def waited_s(self) -> float:
+        return self._waited + (self._session.window.waited if self._session is not None else 0.0)
 
     def write(self, batch: Batch) -> None:
         if batch.records:
@@ -63,6 +68,7 @@ class AtLeastOnceSink:
         session.window.drain(timeout, progress)
 
     def close(self) -> None:
+        self._waited = self.waited_s
         session, self._session = self._session, None
         if session is not None:
             session.close()

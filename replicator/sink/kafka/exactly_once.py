@@ -51,6 +51,7 @@ class ExactlyOnceSink:
         self._id = transactional_id(task, installation)
         self.left: Position | None = None
         self._session: Session | None = None
+        self._waited = 0.0  # in earlier sessions
         self._position_topic: Topic | None = None
         self._old_topic: Topic | None = None  # where the position stood before; the next commit says that it has moved
         self._begun: float | None = None  # when the open transaction began
@@ -101,6 +102,10 @@ class ExactlyOnceSink:
     def dead_letters(self) -> int:
         return self._letters.count if self._letters else 0
 
+    @property
+    def waited_s(self) -> float:
+        return self._waited + (self._session.window.waited if self._session is not None else 0.0)
+
     def write(self, batch: Batch) -> None:
         if not batch.records:
             return
@@ -141,6 +146,7 @@ class ExactlyOnceSink:
             self._commit(session, timeout)
 
     def close(self) -> None:
+        self._waited = self.waited_s
         session, self._session = self._session, None
         begun, self._begun = self._begun, None
         self._waiting = None

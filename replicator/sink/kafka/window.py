@@ -5,9 +5,10 @@ The writing thread is admitted and waits; what is done is reported by whichever 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from replicator.errors import ReplicatorError, SinkUnavailable
@@ -27,6 +28,9 @@ class Window:
     timeout: seconds after which the oldest piece counts as failed (E3002).
     poll: called about every 50 ms while waiting, with the age in seconds of the oldest piece; raises to end the wait.
     drive: how the writing thread waits; None: another thread reads the replies.
+
+    Attributes:
+        waited: seconds for which `admit` and `drain_large` have waited.
     """
 
     def __init__(self, limit: int, timeout: float, poll: Callable[[float], None], drive: Drive | None = None) -> None:
@@ -41,6 +45,7 @@ class Window:
         self._error: ReplicatorError | None = None
         self.bytes = 0
         self.peak = 0
+        self.waited = 0.0
 
     def fits(self, size: int) -> bool:
         """Whether `admit` would not wait."""
@@ -54,7 +59,8 @@ class Window:
         """Waits for room and returns the piece's number. Raises what ended the wait, or an earlier failure."""
         with self._condition:
             if self._sent or self._error is not None:
-                self._wait(lambda: self._has_room(size), None)
+                with self._measured():
+                    self._wait(lambda: self._has_room(size), None)
             number = self._prefix.sent()
             self._sent[number] = (size, time.monotonic())
             self.bytes += size
@@ -92,7 +98,16 @@ class Window:
         with self._condition:
             large = any(size > _LARGE_BYTES for size, _ in self._sent.values())
         if large:
-            self.drain(timeout)
+            with self._measured():
+                self.drain(timeout)
+
+    @contextlib.contextmanager
+    def _measured(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.waited += time.monotonic() - began
 
     def mark(self, position: Position) -> None:
         with self._condition:

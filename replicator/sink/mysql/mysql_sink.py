@@ -62,6 +62,7 @@ class MySQLSink:
     holds_rows = True
     dead_letters = 0
     conflicts = 0
+    waited_s = 0.0
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicator.cli.task.edit_lock import EditLock
 from replicator.cli.task.merge import has_markers, merge
 from tests.support.api import TASK, World
 from tests.unit.cli.conftest import Cli
@@ -198,3 +199,50 @@ def test_an_edit_does_not_leave_the_selector_of_the_login(
     assert made.http.get(f"/tasks/{NAME}").json()["config"]["labels"] == {"env": "prod", "team": "shop"}
     hidden = cli("task", "edit", "hidden")
     assert hidden.exit_code == 3 and "E5003" in hidden.stderr and "env" not in hidden.stderr
+
+
+def lock(world: World, method: str = "PUT", host: str = "desk", **more: str) -> str:
+    """A statement with the lock of another process of that host."""
+    import json
+
+    url, token = f"{world.bus.url}/api/v1/tasks/{NAME}/edit", world.http.headers["authorization"]
+    body = json.dumps({"host": host, "pid": "7", **more}).encode()
+    request = f"urllib.request.Request({url!r}, {body!r}, {{'authorization': {token!r}}}, method={method!r})"
+    return f"urllib.request.build_opener(urllib.request.ProxyHandler({{}})).open({request})"
+
+
+def test_a_second_person_sees_who_edits(cli: Cli, made: World, editor: Editor) -> None:
+    editor.does("text = text.replace('3306', '3307')")
+    made.http.put(f"/tasks/{NAME}/edit", json={"host": "desk", "pid": "7"})
+    result = cli("task", "edit", NAME)
+    assert result.exit_code == 4 and "E4077" in result.stderr and "on desk, since 20" in result.stderr
+    assert port(made) == 3306 and editor.kept() == []
+    assert cli("task", "edit", NAME, "--force").exit_code == 0
+    assert port(made) == 3307 and made.http.get(f"/tasks/{NAME}/edit").json()["held"] is False
+
+
+def test_waits_for_the_other_one(cli: Cli, made: World, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor.does("text = text.replace('3306', '3307')")
+    made.http.put(f"/tasks/{NAME}/edit", json={"host": "desk", "pid": "7"})
+
+    def end(_: float) -> None:
+        made.http.request("DELETE", f"/tasks/{NAME}/edit", json={"host": "desk", "pid": "7"})
+
+    monkeypatch.setitem(EditLock.__init__.__kwdefaults__ or {}, "pause", end)
+    result = cli("task", "edit", NAME, "--wait", "1m")
+    assert result.exit_code == 0 and "Waiting: task 'copy_hot_item' is being edited" in result.stderr
+    assert port(made) == 3307
+
+
+def test_a_lock_that_was_taken_keeps_the_text(cli: Cli, made: World, editor: Editor) -> None:
+    editor.does(f"text = text.replace('3306', '3307'); {lock(made, force='true')}")
+    result = cli("task", "edit", NAME)
+    (kept,) = editor.kept()
+    assert result.exit_code == 4 and "E4077" in result.stderr and "port: 3307" in kept.read_text()
+    assert port(made) == 3306
+
+
+def test_a_lock_that_was_lost_and_is_free_is_taken_again(cli: Cli, made: World, editor: Editor) -> None:
+    taken_and_ended = f"{lock(made, force='true')}; {lock(made, 'DELETE')}"
+    editor.does(f"text = text.replace('3306', '3307'); {taken_and_ended}")
+    assert cli("task", "edit", NAME).exit_code == 0 and port(made) == 3307

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from replicator.cli.lock.session import Wait
+from replicator.cli.durations import Wait
 from replicator.cli.main import main
 from replicator.errors import ReplicatorError
 

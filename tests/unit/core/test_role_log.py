@@ -22,6 +22,7 @@ class Broker(Sink):
     holds_position = False
     holds_rows = False
     conflicts = 0
+    waited_s = 0.0
     by_sql = False
 
     def __init__(self) -> None:

@@ -15,10 +15,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor.metrics import exposition
 from monitor.render import Renderer
 from monitor.view import View
+from replicator.model.activity import Activity
 from replicator.model.retrying import Retrying
 from replicator.model.verification import VerifiedTable
 from tests.unit.monitor.scene import Bus, night, small
 from tests.unit.monitor.test_view_builder import Eye
+
+SERIES_PER_TASK = 70
+"""Of a healthy task with one standby. docs/limits.md says it."""
 
 
 def samples(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -196,3 +200,40 @@ def test_labels_are_an_info_metric_only_for_the_chosen_keys() -> None:
     text = exposition(view, streams=0, labels=("example.com/team", "zone")).decode()
     assert 'bus_task_labels_info{label_example_com_team="x",label_zone="",task="a"} 1.0' in text
     assert 'bus_task_desired{desired="running",task="a"} 1.0' in text
+
+
+ACTIVITY = Activity(
+    busy_ms=(1500, 2500, 3500, 4500), blocked_ms=(250, 750), publishes=(1, 0, 2), publish_ms=33, bytes=4711,
+    inflight_records=5, inflight_bytes=600,
+)  # fmt: skip
+
+
+def test_stages_publish_durations_and_what_is_in_flight() -> None:
+    task = "copy_hot_item"
+    assert not [name for name, _ in samples(Eye(small()).look()) if "stage" in name or "inflight" in name]
+    view = of_task(activity=ACTIVITY)
+    assert value(view, "bus_stage_busy_seconds_total", task=task, stage="read") == 1.5
+    assert value(view, "bus_stage_busy_seconds_total", task=task, stage="commit") == 4.5
+    assert value(view, "bus_stage_blocked_seconds_total", task=task, stage="write") == 0.75
+    assert value(view, "bus_publish_duration_seconds_bucket", task=task, le="0.005") == 1
+    assert value(view, "bus_publish_duration_seconds_bucket", task=task, le="+Inf") == 3
+    assert value(view, "bus_publish_duration_seconds_count", task=task) == 3
+    assert value(view, "bus_publish_duration_seconds_sum", task=task) == 0.033
+    assert value(view, "bus_task_event_bytes_total", task=task) == 4711
+    assert value(view, "bus_inflight_records", task=task) == 5
+    assert value(view, "bus_inflight_bytes", task=task) == 600
+
+
+def test_each_task_has_a_limited_number_of_series() -> None:
+    """A thousand tasks are a thousand times as many, and Prometheus pays for each."""
+    one = msgspec.structs.replace(Eye(small()).look().tasks[0], activity=ACTIVITY)
+    tasks = tuple(msgspec.structs.replace(one, name=f"task_{number}") for number in range(1000))
+    view = msgspec.structs.replace(Eye(small()).look(), tasks=tasks)
+    counts: dict[str, int] = {}
+    for _, labels in samples(view):
+        task = dict(labels).get("task", "")
+        if task.startswith("task_"):
+            counts[task] = counts.get(task, 0) + 1
+    assert len(counts) == 1000
+    assert set(counts.values()) == {counts["task_7"]}
+    assert counts["task_7"] <= SERIES_PER_TASK

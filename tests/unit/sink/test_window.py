@@ -34,6 +34,17 @@ def test_admits_until_full_and_waits_then() -> None:
     window.admit(50)
     assert time.monotonic() - began > 0.1
     assert window.peak == 100
+    assert 0.1 < window.waited <= time.monotonic() - began
+
+
+def test_only_waiting_for_room_is_counted() -> None:
+    window = Window(100, 10, quiet)
+    later(0.1, window.done, window.admit(60))
+    window.drain(1)
+    assert window.waited == 0
+    later(0.1, window.done, window.admit(9 << 20))
+    window.drain_large(1)
+    assert window.waited > 0.05
 
 
 def test_a_single_large_piece_is_admitted_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 import zlib
 
@@ -10,6 +11,7 @@ import pytest
 from replicator.coordination.machines.payload import BUDGET, pack, unpack
 from replicator.coordination.records import MachineRecord, TaskFigures, dump
 from replicator.errors import CoordinationError
+from replicator.model.activity import Activity
 
 ERROR = {"code": "E2306", "what": "w" * 300, "found": "CREATE TABLE " + "f" * 200_000, "wanted": "", "fix": "x" * 90}
 
@@ -84,3 +86,36 @@ def test_tasks_that_the_core_leads_are_the_last_to_be_left_out() -> None:
 def test_garbage_has_a_code(data: bytes) -> None:
     with pytest.raises(CoordinationError, match="E4009"):
         unpack(data, "/machines/host-a")
+
+
+def busy(chance: random.Random) -> TaskFigures:
+    """Of a task that has worked for a day: each figure is another one."""
+    whole = figures()
+    whole.epoch, whole.rows = chance.randrange(1 << 33), chance.randrange(10**9)
+    whole.position = f"binlog.{chance.randrange(10**6):06}:{chance.randrange(10**9)}"
+    whole.last_event_ms = whole.checkpoint_ms = 1_700_000_000_000 + chance.randrange(10**8)
+    whole.activity = Activity(
+        busy_ms=tuple(chance.randrange(10**7) for _ in range(4)),
+        blocked_ms=tuple(chance.randrange(10**6) for _ in range(2)),
+        publishes=tuple(chance.randrange(10**5) for _ in range(6)),
+        publish_ms=chance.randrange(10**7),
+        bytes=chance.randrange(10**11),
+    )
+    return whole
+
+
+def test_a_thousand_busy_tasks_keep_their_activity() -> None:
+    chance = random.Random(7)
+    tasks = {f"copy_{number}": busy(chance) for number in range(1000)}
+    data = pack(record(tasks))
+    assert len(data) <= BUDGET
+    assert unpack(data, "").tasks == tasks
+
+
+def test_activity_is_left_out_before_anything_that_is_needed() -> None:
+    chance = random.Random(7)
+    data = pack(record({f"copy_{number}": busy(chance) for number in range(1600)}))
+    assert len(data) <= BUDGET
+    one = unpack(data, "").tasks["copy_7"]
+    assert one.activity is None
+    assert one.rows_per_s == 812.5
