@@ -14,6 +14,7 @@ import msgspec
 from monitor.history.chunk import Chunk, reduced
 from monitor.history.open_chunks import OpenChunk, OpenChunks
 from monitor.history.series import SERIES, values_of
+from monitor.history.stages import StageRates
 from monitor.history.steps import SPANS, Step, choose
 from monitor.history.store import Store, Stored
 from monitor.view import View
@@ -50,6 +51,7 @@ class History:
         self._lock = threading.RLock()
         self._tasks: dict[str, OpenChunks] = {}
         self._ended: list[Stored] = []
+        self._stages = StageRates()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor-history", daemon=True)
 
@@ -75,9 +77,12 @@ class History:
                 chunks = self._tasks.get(task.name)
                 if chunks is None:
                     chunks = self._tasks[task.name] = OpenChunks(self._loader(task.name), self._clock)
-                ended = chunks.add(view.read_ms / 1000, values_of(task, view.read_ms))
+                values = values_of(task, view.read_ms, self._stages.of(task, view.read_ms))
+                ended = chunks.add(view.read_ms / 1000, values)
                 self._ended += [_stored(task.name, one) for one in ended]
-            for name in self._tasks.keys() - {task.name for task in view.tasks}:
+            names = {task.name for task in view.tasks}
+            self._stages.keep(names)
+            for name in self._tasks.keys() - names:
                 self._ended += [_stored(name, one) for one in self._tasks.pop(name).due(all_of_them=True)]
 
     def chart(self, task: str, span: str, now_s: float) -> Chart:

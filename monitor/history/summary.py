@@ -78,6 +78,8 @@ def _text(series: Series, value: float | None) -> str:
         return "–"
     if series.unit == "s":
         return formatting.lag(value)
+    if series.unit == "B":
+        return formatting.size(value)
     if series.unit == "B/s":
         return f"{formatting.size(value)}/s"
     if series.unit == "1/s":
