@@ -32,6 +32,7 @@ from server.routes import (
     actions,
     addresses,
     audit,
+    checks,
     cluster,
     documentation,
     edits,
@@ -79,6 +80,7 @@ ROUTERS = (
     health.router,
     logins.router,
     audit.router,
+    checks.router,
     documentation.router,
 )
 

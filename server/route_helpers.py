@@ -18,7 +18,7 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, group_responses, outgoing_responses, responses
+from server import access_responses, check_responses, group_responses, outgoing_responses, responses
 from server.addresses import Address, AddressList, AddressOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
@@ -35,6 +35,7 @@ ANSWERS = (
     responses.Task,
     responses.TaskList,
     responses.HistoryList,
+    check_responses.CheckResult,
     responses.MachineList,
     responses.ProcessList,
     responses.ProcessLog,

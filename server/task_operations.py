@@ -22,6 +22,7 @@ from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
+from replicator.coordination.tasks.checks import VERB, TaskCheckResults
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.maintenance import Maintenance
@@ -31,6 +32,7 @@ from replicator.coordination.tasks.status import Status
 from replicator.coordination.tasks.verifications import Verifications
 from replicator.errors import ConfigError, CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
 from replicator.model.quarantine import TaskOrders
+from replicator.model.task_check import TaskCheck
 from replicator.model.verification import VerificationReport
 from replicator.telemetry.log import get_logger
 from server.added_tables import orders_with
@@ -58,6 +60,7 @@ class TaskOperations:
         self._orders = OrdersStore(coordinator, layout)
         self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
+        self._checks = TaskCheckResults(self._overview.cache, layout)
         self._stopped = StoppedCores(coordinator, layout)
         self.edits = EditLocks(coordinator, layout)
 
@@ -334,6 +337,26 @@ class TaskOperations:
                 fix=f"{command} starts it; `replicator task describe {name}` shows its state.",
             )
         return self._commands.submit(name, "restart", {"reason": reason} if reason else {}, by)
+
+    def check(self, name: str) -> TaskCheck | None:
+        """What the Core that leads the task has found last; None before the first check."""
+        self._overview.catch_up(0.0)
+        return self._checks.read(name, self.task(name).uid)
+
+    def order_check(self, name: str, by: str) -> CommandRecord:
+        """Raises ProcessError E5007 where no Core leads the task, or it has no configuration."""
+        self._not_deleting(name)
+        view = self.task(name)
+        if view.running is None or view.config is None:
+            raise ProcessError(
+                "E5007",
+                f"there is no Core that can check task '{name}'",
+                found="no Core takes part in its election" if view.running is None else "it has no configuration",
+                wanted="a Core that leads it, and a configuration",
+                fix="Start a Core, or check it from a file on a host with its secrets: "
+                "`replicator check -f TASK.yaml`.",
+            )
+        return self._commands.submit(name, VERB, {}, by)
 
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
         """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""

@@ -13,6 +13,7 @@ from monitor.render import Renderer
 from monitor.role_changes import Change
 from monitor.task_pages.charts import Charts
 from monitor.task_pages.checkpoints_tab import CheckpointsTab
+from monitor.task_pages.checks_tab import ChecksTab
 from monitor.task_pages.configuration_tab import ConfigurationTab
 from monitor.task_pages.errors_tab import ErrorsTab
 from monitor.task_pages.members_tab import MembersTab
@@ -56,6 +57,7 @@ class TaskPagesOf:
             CheckpointsTab(self.nodes),
             ErrorsTab(self.nodes),
             ConfigurationTab(self.nodes),
+            ChecksTab(self.nodes),
         )
         self._pages = TaskPages(tabs, seen, documents, renderer, self._charts, timeline, layout.root)
 

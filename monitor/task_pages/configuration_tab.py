@@ -1,4 +1,4 @@
-"""The versions of a task's configuration: who wrote each, when and why, and any two of them beside each other."""
+"""The versions of a task's configuration: who wrote each, when and why, and any two of them side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two texts beside each other, line by line, with what is equal in both left out but for its edges. Pure."""
+"""Two texts side by side, line by line, with what is equal in both left out but for its edges. Pure."""
 
 from __future__ import annotations
 

@@ -13,18 +13,21 @@ from monitor.view import TaskRow
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import VersionRecord
+from replicator.coordination.tasks.checks import TaskCheckResults
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.position_history import PositionHistory
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.versions import Versions, unrecorded
 from replicator.errors import NodeMissing
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.task_check import TaskCheck
 
 _MOST: Final = 48
 """Values of all tasks; the largest, all versions of a configuration, is 4 MB."""
 _HISTORY_S: Final = 1.0
 _TRAIL_S: Final = 10.0
 """It has up to 770 nodes, and a point a minute."""
+_CHECK_S: Final = 1.0
 _STATEMENTS_S: Final = 5.0
 _MOST_STATEMENTS: Final = 30
 """Tasks whose statements are remembered."""
@@ -40,6 +43,7 @@ class TaskNodes:
         self._history = History(coordinator, layout)
         self._trail = PositionHistory(coordinator, layout)
         self._versions = Versions(coordinator, layout)
+        self._checks = TaskCheckResults(coordinator, layout)
         self._registry = Registry(coordinator, layout)
         self.reads = SharedReads(_MOST)
 
@@ -49,7 +53,7 @@ class TaskNodes:
 
     async def trail(self, task: TaskRow) -> Read[Sequence[Checkpoint]]:
         """Checkpoints, oldest first."""
-        return await self.reads.get(("trail", task.name, task.uid), lambda: self._trail.read(task.name), _TRAIL_S)
+        return await self.reads.get(("positions", task.name, task.uid), lambda: self._trail.read(task.name), _TRAIL_S)
 
     async def versions(self, task: TaskRow) -> Read[Sequence[VersionRecord]]:
         """Of the present incarnation, oldest first."""
@@ -64,6 +68,11 @@ class TaskNodes:
             return kept
 
         return await self.reads.get(("versions", task.name, task.uid, task.config_version), read, _VERSIONS_S)
+
+    async def check(self, task: TaskRow) -> Read[TaskCheck | None]:
+        """What its Core has found last; None before the first check."""
+        key = "check", task.name, task.uid
+        return await self.reads.get(key, lambda: self._checks.read(task.name, task.uid), _CHECK_S)
 
     async def statements(self, task: TaskRow) -> Read[Sequence[Statement]]:
         """That changed its tables, oldest first."""

@@ -74,7 +74,7 @@ def _texts() -> Iterator[tuple[str, str]]:
         for path in sorted((TREE / folder).rglob("*.py")):
             for line, text in _literals(path):
                 yield f"{path.relative_to(TREE)}:{line}", text
-    templates = sorted((TREE / "monitor" / "templates").glob("*"))
+    templates = sorted((TREE / "monitor" / "templates").rglob("*.html"))
     designs = sorted(path for path in TREE.rglob("DESIGN.md") if not {".venv", "build"} & set(path.parts))
     yield from _lines(*templates, *PAGES, *designs)
 

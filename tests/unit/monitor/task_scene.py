@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
-from replicator.coordination.records import PositionHistoryRecord, TaskRecord, VersionRecord, dump, load
+from replicator.coordination.records import CheckRecord, PositionHistoryRecord, TaskRecord, VersionRecord, dump, load
 from replicator.coordination.tasks.position_history import HOUR_MS, MINUTE_MS
 from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.finding import Finding
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
+from replicator.model.task_check import TaskCheck
 from tests.unit.monitor.scene import GTID, Bus, night, now_ms
 
 TASK = "copy_hot_item"
@@ -28,7 +30,26 @@ def full_night() -> Bus:
     bus.happened(TASK, "quarantined", 500, reason="shop.orders (E2206 no definition)", position="binlog.000042:77")
     for number, text in enumerate(("ALTER TABLE item ADD COLUMN colour INT", "CREATE TABLE stock (id INT)")):
         statement(bus, TASK, text, number)
+    check(bus, TASK, version=7, age_s=4000)
     return bus
+
+
+def check(bus: Bus, name: str, version: int, age_s: float) -> None:
+    ended = now_ms() - int(age_s * 1000)
+    findings = (
+        Finding.ok("source.reachable", "MySQL 8.0.36 at db1.shop.internal:3306"),
+        Finding("source.sync_binlog", "warn", "0", "1", "SET GLOBAL sync_binlog = 1;"),
+        Finding("source.binlog_format", "fail", "STATEMENT", "ROW", "SET GLOBAL binlog_format = 'ROW';"),
+    )
+    result = TaskCheck(
+        uid=config_of(bus, name)[1], version=version, host="host-a", began_ms=ended - 900, ended_ms=ended,
+        findings=findings,
+    )  # fmt: skip
+    path, data = bus.layout.task_check(name), dump(CheckRecord(check=result))
+    if bus.admin.exists(path) is None:
+        bus.admin.create(path, data)
+    else:
+        bus.admin.set(path, data)
 
 
 def trail(bus: Bus, name: str, minutes: int) -> None:

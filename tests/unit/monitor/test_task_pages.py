@@ -13,11 +13,11 @@ from replicator.coordination.tasks.position_changes import moment
 from replicator.coordination.tasks.position_history import PositionHistory
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import night
-from tests.unit.monitor.task_scene import config_of, full_night
+from tests.unit.monitor.task_scene import check, config_of, full_night
 from tests.unit.monitor.test_app import Served
 
 TASK = "copy_hot_item"
-TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/errors", "/configuration")
+TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/errors", "/configuration", "/checks")
 JSON = ("overview", *(tab[1:] for tab in TABS if tab), "history")
 
 
@@ -160,6 +160,29 @@ def test_versions_beside_each_other(served: Served) -> None:
     assert "The two versions are equal" in served.client.get(f"/tasks/{TASK}/configuration?from=3&to=3").text
     for query in ("from=99", "to=x", "from=-1", "to=%00"):
         assert served.client.get(f"/tasks/{TASK}/configuration?{query}").json()["code"] == "E5090"
+
+
+def test_the_last_check_of_the_core(served: Served) -> None:
+    found = served.client.get(f"/api/tasks/{TASK}/checks").json()
+    assert (found["result"], found["outdated"], found["overdue"]) == ("fail", False, False)
+    assert [one["severity"] for one in found["findings"]] == ["fail", "warn", "ok"], "the worst first"
+    page = unescape(served.client.get(f"/tasks/{TASK}/checks").text)
+    for wanted in ("can't run, or loses rows", "source.binlog_format", "SET GLOBAL binlog_format = 'ROW';", "host-a"):
+        assert wanted in page
+    assert f"replicator check {TASK} --via-core" in page
+    assert "was not checked yet" in served.client.get("/tasks/billing_invoices/checks").text
+
+
+def test_a_check_of_an_old_configuration_says_so() -> None:
+    bus = full_night()
+    check(bus, TASK, version=6, age_s=30 * 3600)
+    served = Served(bus)
+    try:
+        found = served.client.get(f"/api/tasks/{TASK}/checks").json()
+        assert found["outdated"] and found["overdue"]
+        assert "the present one is 7" in served.client.get(f"/tasks/{TASK}/checks").text
+    finally:
+        served.close()
 
 
 def test_a_task_of_the_same_name_has_none_of_the_others_versions() -> None:
