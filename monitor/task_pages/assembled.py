@@ -20,6 +20,7 @@ from monitor.task_pages.members_tab import MembersTab
 from monitor.task_pages.overview_tab import OverviewTab
 from monitor.task_pages.pages import TaskPages
 from monitor.task_pages.tab import Tab
+from monitor.task_pages.tables_tab import TablesTab
 from monitor.task_pages.task_nodes import TaskNodes
 from monitor.task_pages.throughput_tab import ThroughputTab
 from monitor.task_pages.timeline_tab import TimelineTab
@@ -55,6 +56,7 @@ class TaskPagesOf:
             MembersTab(),
             timeline,
             CheckpointsTab(self.nodes),
+            TablesTab(self.nodes),
             ErrorsTab(self.nodes),
             ConfigurationTab(self.nodes),
             ChecksTab(self.nodes),

@@ -14,6 +14,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.checks import TaskCheckResults
+from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.position_history import PositionHistory
 from replicator.coordination.tasks.registry import Registry
@@ -44,6 +45,7 @@ class TaskNodes:
         self._trail = PositionHistory(coordinator, layout)
         self._versions = Versions(coordinator, layout)
         self._checks = TaskCheckResults(coordinator, layout)
+        self._commits = Commits(coordinator, layout)
         self._registry = Registry(coordinator, layout)
         self.reads = SharedReads(_MOST)
 
@@ -68,6 +70,15 @@ class TaskNodes:
             return kept
 
         return await self.reads.get(("versions", task.name, task.uid, task.config_version), read, _VERSIONS_S)
+
+    async def checkpoint(self, task: TaskRow) -> Read[Checkpoint | None]:
+        """The last one; None before the first one."""
+
+        def read() -> Checkpoint | None:
+            record = self._commits.read(task.name).record
+            return record.checkpoint if record is not None and record.uid in ("", task.uid) else None
+
+        return await self.reads.get(("commit", task.name, task.uid), read, _CHECK_S)
 
     async def check(self, task: TaskRow) -> Read[TaskCheck | None]:
         """What its Core has found last; None before the first check."""

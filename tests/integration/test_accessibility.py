@@ -17,7 +17,7 @@ from tests.unit.monitor.test_app import Served
 pytestmark = pytest.mark.servers
 AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
 PAGES = ("/", "/tasks/no_such_task")
-TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/errors", "/configuration", "/checks")
+TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/tables", "/errors", "/configuration", "/checks")
 FIND = """
 const done = arguments[arguments.length - 1];
 axe.run(document, {resultTypes: ["violations"]}).then((result) => done(result.violations

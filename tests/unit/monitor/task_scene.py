@@ -7,13 +7,23 @@ from typing import Any
 
 import msgspec
 
-from replicator.coordination.records import CheckRecord, PositionHistoryRecord, TaskRecord, VersionRecord, dump, load
+from replicator.coordination.records import (
+    CheckRecord,
+    CommitRecord,
+    PositionHistoryRecord,
+    TaskRecord,
+    VersionRecord,
+    dump,
+    load,
+)
 from replicator.coordination.tasks.position_history import HOUR_MS, MINUTE_MS
 from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.finding import Finding
 from replicator.model.position import Position
+from replicator.model.quarantine import Quarantined
 from replicator.model.schema_history import SchemaRecord
+from replicator.model.snapshot import OpenTable, SnapshotProgress
 from replicator.model.task_check import TaskCheck
 from tests.unit.monitor.scene import GTID, Bus, night, now_ms
 
@@ -31,7 +41,26 @@ def full_night() -> Bus:
     for number, text in enumerate(("ALTER TABLE item ADD COLUMN colour INT", "CREATE TABLE stock (id INT)")):
         statement(bus, TASK, text, number)
     check(bus, TASK, version=7, age_s=4000)
+    quarantine(bus, TASK)
+    table = OpenTable("shop.orders", ("id",), rows=400_000, passed=400_000, size=90_000_000, estimate=1_000_000)
+    taken = SnapshotProgress("initial", now_ms() - 100_000_000, tables=7, finished=2, open=table, rows=1_000_000,
+                             estimate=10_000_000)  # fmt: skip
+    bus.commit("orders_to_lake", 4294970001, offset=88_123_456, age_s=0.0, rows=18_273_645, snapshot=taken)
     return bus
+
+
+def quarantine(bus: Bus, name: str) -> None:
+    """One table that is left out, and one that was."""
+    path = bus.layout.last_commit(name)
+    record = load(CommitRecord, bus.admin.get(path).data)
+    assert record.checkpoint is not None
+    at = record.checkpoint.position
+    marks = (
+        Quarantined("shop.old", at, Position("binlog.000042", 99), now_ms() - 9_000_000, replayed=True),
+        Quarantined("shop.cart", at, None, now_ms() - 500_000, {"code": "E2206", "what": "no definition"}),
+    )
+    checkpoint = msgspec.structs.replace(record.checkpoint, quarantined=marks)
+    bus.admin.set(path, dump(msgspec.structs.replace(record, checkpoint=checkpoint)))
 
 
 def check(bus: Bus, name: str, version: int, age_s: float) -> None:

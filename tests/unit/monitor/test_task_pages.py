@@ -17,7 +17,7 @@ from tests.unit.monitor.task_scene import check, config_of, full_night
 from tests.unit.monitor.test_app import Served
 
 TASK = "copy_hot_item"
-TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/errors", "/configuration", "/checks")
+TABS = ("", "/throughput", "/members", "/timeline", "/checkpoints", "/tables", "/errors", "/configuration", "/checks")
 JSON = ("overview", *(tab[1:] for tab in TABS if tab), "history")
 
 
@@ -132,6 +132,19 @@ def test_commands_name_the_chosen_checkpoint(served: Served) -> None:
         assert found is not None and found.time_ms == point["time_ms"]
         page = unescape(served.client.get(f"/tasks/{TASK}/checkpoints?at={point['time_ms']}").text)
         assert f"replicator task fork {TASK} NEW_NAME --at '{chosen['at']}'" in page
+
+
+def test_tables(served: Served) -> None:
+    found = served.client.get("/api/tasks/orders_to_lake/tables").json()
+    assert (found["reading"]["table"], found["reading"]["percent"]) == ("shop.orders", 40)
+    assert found["reading"]["eta_s"] == 60_000.0, "at the 10 rows/s of the snapshot"
+    lasting, over = served.client.get(f"/api/tasks/{TASK}/tables").json()["quarantined"]
+    assert (lasting["table"], lasting["code"], lasting["until"]) == ("shop.cart", "E2206", "")
+    assert over["until"] == "binlog.000042:99" and over["replayed"]
+    page = unescape(served.client.get(f"/tasks/{TASK}/tables").text)
+    assert f"replicator task quarantine {TASK} shop.cart --release" in page
+    assert f"replicator task replay {TASK} shop.old" not in page, "it is delivered"
+    assert "No table was verified yet" in page and "No snapshot was taken" in page
 
 
 def test_errors(served: Served) -> None:
