@@ -93,7 +93,8 @@ locks: setup ## locks in Redis, Redlock and ZooKeeper: speed, and who has them a
 
 long: setup ## tests of minutes that `make test` leaves out: faults while a target is filled, more cases, later moments
 	@LONG=1 $(PYTEST) tests/integration/sink/mysql/long_snapshot_faults.py tests/unit/decode/test_recorded.py \
-		tests/failover/test_what_operators_see.py
+		tests/failover/test_what_operators_see.py tests/failover/test_kafka.py \
+		tests/integration/test_many_schema_parts.py
 
 snapshots: setup ## ROUNDS snapshots of random tables from SEED beside random writers, DDL and faults; the rows rebuilt
 	@$(RUN) dev.snapshots --rounds $(ROUNDS) --seed $(SEED)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from core.core_counters import CoreCounters
 from core.protocol import Progress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
 from replicator.model.checkpoint import Checkpoint
@@ -98,12 +99,17 @@ class CheckpointWriter:
     """Args:
     failed: called with (task, error) from this thread when a term can't write any more; must not block. The error is
         LeadershipLost when the term is over.
+    counters: of writes that failed.
     """
 
     def __init__(
-        self, failed: Callable[[str, CoordinationError], None], clock: Callable[[], float] = time.monotonic
+        self,
+        failed: Callable[[str, CoordinationError], None],
+        clock: Callable[[], float] = time.monotonic,
+        counters: CoreCounters | None = None,
     ) -> None:
         self._failed = failed
+        self._counters = counters or CoreCounters()
         self._clock = clock
         self._changed = threading.Condition()
         self._pens: dict[str, _Pen] = {}
@@ -190,10 +196,13 @@ class CheckpointWriter:
             try:
                 pen.term.save(progress.checkpoint)
             except LeadershipLost as error:
+                self._counters.checkpoint_failed("lost")
                 self._give_up(task, pen, error)
             except NotConnected:
+                self._counters.checkpoint_failed("not_connected")
                 self._later(pen, progress)
             except CoordinationError as error:
+                self._counters.checkpoint_failed("refused")
                 self._give_up(task, pen, error)
             else:
                 self._done(task, pen, progress.checkpoint)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.checkpoint_writer import CheckpointWriter
+from core.core_counters import CoreCounters
 from core.lease_renewal import LeaseRenewal
 from core.outgoing_watch import OutgoingWatch
 from core.pipe_reader import PipeReader, Speaker
@@ -59,6 +60,7 @@ class CoreContext:
     pipes: PipeReader
     outgoing: OutgoingWatch
     relays: Relays
+    counters: CoreCounters
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]

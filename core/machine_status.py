@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
+from core.core_counters import CoreCounters
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.contender import Identity
@@ -19,6 +20,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.errors import CoordinationError, NodeExists, NotConnected
 from replicator.telemetry import log
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 INTERVAL = 1.0
 _PATIENCE = 1.5
@@ -33,6 +35,9 @@ class MachineStatus:
     """Args:
     host: the name to go by; `identity.host` is what it became.
     figures: of every task, by name.
+
+    Attributes:
+    counters: of the whole Core; they are published too.
     """
 
     def __init__(
@@ -42,6 +47,7 @@ class MachineStatus:
         self._machines = Machines(coordinator, layout)
         self._stopped_cores = StoppedCores(coordinator, layout)
         self._clock = clock
+        self.counters = CoreCounters()
         self._identity = Identity(host, os.getpid(), process)
         self._figures: Callable[[], dict[str, TaskFigures]] = dict
         self._started_ms = now_ms()
@@ -162,6 +168,8 @@ class MachineStatus:
             memory_total_bytes=memory.total,
             rss_bytes=self._process.memory_info().rss,
             session_timeout_s=self._coordinator.session_timeout,
+            counts=self.counters.counts(),
+            requests=REQUESTS.histogram(),
             tasks=self._figures(),
         )
 

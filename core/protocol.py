@@ -14,8 +14,10 @@ import msgspec
 from replicator.coordination.addresses.choice import AddressPlan
 from replicator.errors import ReplicatorError
 from replicator.model.activity import Activity
+from replicator.model.behind import Behind
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import LagFacts
+from replicator.model.position import Position
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Blocked
 from replicator.model.schema_history import SchemaRecord
@@ -26,7 +28,8 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
     by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says; orders:
     of operators, of tables in quarantine; installation, previous: see `Term`; outgoing: the cluster's list of outgoing
-    addresses; addresses: of the address book, of which `config` has host and port."""
+    addresses; addresses: of the address book, of which `config` has host and port; until: the position at which the
+    worker drains by itself, for a cut-over."""
 
     task: str
     uid: str
@@ -41,6 +44,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     purged: tuple[str, ...] = ()
     outgoing: tuple[str, ...] | None = None
     addresses: tuple[AddressPlan, ...] = ()
+    until: Position | None = None
 
 
 class ShareSource(msgspec.Struct, frozen=True, tag=True):
@@ -184,13 +188,15 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 class Status(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent, twice a second while something waits, else when it changes and every few seconds. `blocked`: a
     side that does not answer; `flowing`: data flows, or would if there were any; `shared`: the stream is one that tasks
-    of this Core share; `activity`: of this worker."""
+    of this Core share; `activity`: of this worker; `behind`: what the task has
+    still to deliver of the source's log."""
 
     lag: LagFacts
     blocked: Blocked | None = None
     flowing: bool = False
     shared: bool = False
     activity: Activity = Activity()
+    behind: Behind = Behind()
 
 
 class Streaming(msgspec.Struct, frozen=True, tag=True):

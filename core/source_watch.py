@@ -5,13 +5,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from core.retention import Progressing, RetentionWatch
 from replicator.errors import ReplicatorError
+from replicator.model.position import Position
+from replicator.model.source_end import SourceEnd
 from replicator.pipeline.ports import Source
 from replicator.pipeline.status import PipelineStatus
 
 _SECONDS = 0.5
+
+
+class Observable(Protocol):
+    """`observe` of `ports.Source`."""
+
+    def observe(self, delivered: Position | None = None) -> SourceEnd: ...
 
 
 def watch_source(
@@ -29,16 +38,16 @@ def watch_source(
         if not refused():
             retention.round()
             if status.shall_ask():
-                ask(source, status)
+                ask(source, status, store)
         wait(_SECONDS)
 
 
-def ask(source: Source, status: PipelineStatus) -> None:
-    asked_ms = status.asking()
+def ask(source: Observable, status: PipelineStatus, store: Progressing) -> None:
+    asked_ms, delivered = status.asking(), store.load()
     try:
-        end = source.observe()
+        end = source.observe(delivered.position if delivered is not None else None)
     except ReplicatorError:
         status.asked(None, asked_ms)
         return
     status.clock(end.skew_ms)
-    status.asked(end.position, asked_ms)
+    status.asked(end.position, asked_ms, end.behind)

@@ -10,6 +10,7 @@ from core.protocol import Progress, Status
 from core.retries import Retries
 from replicator.coordination.clock import now_ms
 from replicator.model.activity import Activity
+from replicator.model.behind import Behind
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import Lag, lag
 from replicator.model.retrying import Retrying
@@ -79,6 +80,11 @@ class TaskGauge:
         """Whether the source is read over a connection that tasks share; None: not known."""
         with self._lock:
             return self._status.shared if self._status else None
+
+    @property
+    def behind(self) -> Behind:
+        with self._lock:
+            return self._status.behind if self._status else Behind()
 
     @property
     def activity(self) -> Activity | None:

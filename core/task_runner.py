@@ -123,6 +123,7 @@ class TaskRunner:
             purged=self._purged(),
             outgoing=outgoing,
             addresses=plans,
+            until=config.until,
         )
         try:
             worker = context.launcher.start(spec, lease.deadline)
@@ -207,6 +208,7 @@ class TaskRunner:
                 participant.on_streaming(position)
             case Waiting(error):
                 self.gauge.wait(error)
+                self._context.counters.refused(error)  # of a table that goes into quarantine
                 participant.on_waiting(error)
                 self._log.warning("waiting", code=error.get("code", ""), error=error.get("what", ""))
             case ShareSource() if self._worker is not None and self._spec is not None:
@@ -277,12 +279,16 @@ class TaskRunner:
 
     def _on_failed(self, error: dict[str, str], fenced: bool, epoch: int) -> None:
         self.kill()
+        counters = self._context.counters
         if not fenced:
+            counters.refused(error)
             self._addresses.failed()
             self.participant.on_failed(error)
         elif error.get("code") == _LEASE_OVER:
+            counters.fenced("lease")
             self.participant.on_lease_over()
         else:
+            counters.fenced("sink")
             self._log.warning("fenced at the sink", code=error.get("code", ""), found=error.get("found", ""))
             self.participant.on_fenced(error, epoch)
 
@@ -290,6 +296,7 @@ class TaskRunner:
         over = self._context.leases.left(self.task) <= 0
         self.kill()
         if over:
+            self._context.counters.fenced("lease")
             self.participant.on_lease_over()
             return
         self._log.warning("worker died", code="E5008")
@@ -299,7 +306,9 @@ class TaskRunner:
     def on_write_failed(self, error: CoordinationError) -> None:
         """The checkpoint writer can't go on. Without our node or our term there is nothing to decide: the next turn
         sees it. Anything else would let the position stand still unnoticed."""
-        if not isinstance(error, LeadershipLost):
+        if isinstance(error, LeadershipLost):
+            self._context.counters.fenced("zookeeper")
+        else:
             self.kill()
             self.participant.on_failed(error.to_dict())
 
@@ -379,6 +388,7 @@ class TaskRunner:
             lag = gauge.lag()
             figures.lag_s, figures.lag_at_most, figures.lag_note = lag.seconds, lag.at_most, lag.note
             figures.clock_skew_s = gauge.skew_s
+            figures.behind_bytes, figures.behind_transactions = gauge.behind.bytes, gauge.behind.transactions
             figures.source_shared = gauge.shared
             figures.activity = gauge.activity
         else:

@@ -293,6 +293,9 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             save_interval=PROGRESS_SECONDS,
         )
 
+        configured = pipeline.end
+        if configured is None:
+            pipeline.end = spec.until
         built.append(pipeline)
         if draining.is_set():
             pipeline.drain()
@@ -305,7 +308,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         threading.Thread(target=watch_source, args=told, kwargs=watched_by, name="source", daemon=True).start()
         if spec.addresses:
             threading.Thread(target=addresses.watch, name="addresses", daemon=True).start()
-        last, end = pipeline.run(), pipeline.end
+        last, end = pipeline.run(), configured
         if last is not None and end is not None and last.position.order >= end.order:
             return Failed(
                 ProcessError("E5015", f"'{spec.task}' has reached its end", found=f"source.until: {end}").to_dict()
@@ -379,7 +382,7 @@ def report_status(
     told, told_at = Status(LagFacts()), 0.0
     while True:
         facts, blocked = status.facts(), status.blocked()
-        present = Status(facts, blocked, status.flowing, shared(), status.meter.activity())
+        present = Status(facts, blocked, status.flowing, shared(), status.meter.activity(), status.behind)
         same = msgspec.structs.replace(told.lag, at_ms=facts.at_ms) == facts
         same = same and (told.flowing, told.shared) == (present.flowing, present.shared)
         quiet = same and not facts.waiting_ms and not facts.unread_ms and blocked is told.blocked is None

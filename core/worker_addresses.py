@@ -199,8 +199,8 @@ class TrialSource:
                 raise
             raise self._addresses.rejected(self._plan, error) from error
 
-    def observe(self) -> SourceEnd:
-        return self._source.observe()
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
+        return self._source.observe(delivered)
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         return self._source.retention_headroom(position, behind_s, speed)

@@ -29,7 +29,7 @@ _LAST_FAILED = TREE / ".pytest_cache/v/cache/lastfailed"
 _JUNIT = f"--junitxml={TREE / 'build' / 'tests.xml'}"  # every test and its seconds
 _TESTS_FAILED = 1  # pytest's exit status
 _MOST_AGAIN = 6
-_WORKERS = ["--numprocesses=3", "--dist=loadfile", "-q"]
+_WORKERS = ["--numprocesses=3", "--dist=loadfile", "--no-loadscope-reorder", "-q"]  # in the order of tests/conftest.py
 SUITES = (
     "failover",
     "integration",
@@ -38,7 +38,7 @@ SUITES = (
     "security",
     "benchmarks",
     "unit",
-)  # long files first, so that the workers end together
+)
 
 STEPS: dict[str, list[str]] = {
     "format": [str(_BIN / "ruff"), "format", "--check", "."],

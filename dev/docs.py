@@ -1,11 +1,13 @@
-"""`python -m dev.docs`: writes the pages under docs/ that are made from code. `--check` only compares."""
+"""`python -m dev.docs`: writes the pages under docs/ and the dashboards under deploy/grafana that are made from code.
+`--check` only compares."""
 
 from __future__ import annotations
 
 import sys
 
 from dev.faults.page import page as faults_page
-from dev.pages import configuration, errors, http_api
+from dev.grafana.dashboards import DASHBOARDS
+from dev.pages import configuration, errors, http_api, runbooks
 from dev.paths import TREE
 from dev.progress import say
 from replicator.config import json_schema
@@ -15,7 +17,9 @@ PAGES = {
     "docs/configuration.md": configuration.page,
     "docs/errors.md": errors.page,
     "docs/faults.md": faults_page,
+    "docs/runbooks.md": runbooks.page,
     "docs/task.schema.json": json_schema.text,
+    **{f"deploy/grafana/{name}.json": dashboard.text for name, dashboard in DASHBOARDS.items()},
 }
 
 
@@ -27,7 +31,7 @@ def main() -> int:
             continue
         stale.append(name)
         if "--check" not in sys.argv:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             say(f"wrote {name}")
     if stale and "--check" in sys.argv:

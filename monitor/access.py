@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import msgspec
 from starlette.responses import RedirectResponse, Response
 
-from monitor.navigation import is_page
+from monitor.navigation import is_form, is_page
 from monitor.sessions import Session, Sessions
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.access.users import TOKEN_USER
@@ -34,11 +34,14 @@ _MOST: Final = 16_384
 
 
 class Access:
-    """`required`: without it everybody may read everything. Of the event loop; verifying happens in threads, passwords
-    in threads of their own, as their hash is slow."""
+    """`required`: without it everybody may read everything; `offered`: then people may log in, to act. Of the event
+    loop; verifying happens in threads, passwords in threads of their own, as their hash is slow."""
 
-    def __init__(self, logins: Logins, *, required: bool, sessions: Sessions | None = None) -> None:
+    def __init__(
+        self, logins: Logins, *, required: bool, offered: bool = False, sessions: Sessions | None = None
+    ) -> None:
         self.required = required
+        self.offered = offered
         self.sessions = sessions or Sessions()
         self._logins = logins
         self._lookups = ThreadPoolExecutor(4, "logins")
@@ -68,6 +71,19 @@ class Access:
         mark = await _in(self._lookups, lambda: self._logins.password_mark(user))
         found = await _in(self._hashing, lambda: self._logins.authenticate_user(user, password))
         return self.sessions.begin(Session(user=user, mark=mark)) if found is not None else None
+
+    async def password_of(self, session: Session, password: str) -> bool:
+        """Whether it is that of the user of the session. Raises NotConnected."""
+        found = await _in(self._hashing, lambda: self._logins.authenticate_user(session.user, password))
+        return found is not None
+
+    async def volunteer(self, scope: Scope) -> Principal | None:
+        """Who has logged in where nobody has to."""
+        session = self.session(scope) if self.offered else None
+        try:
+            return await self._in_session(session) if session is not None else None
+        except NotConnected:
+            return None
 
     async def _in_session(self, session: Session) -> Principal | None:
         if session.secret:
@@ -105,7 +121,13 @@ class Guard:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._access.required or _is_open(scope["path"]):
+        if scope["type"] != "http" or _is_open(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        if not self._access.required:
+            volunteer = await self._access.volunteer(scope)
+            if volunteer is not None:
+                scope[PRINCIPAL] = volunteer
             await self._app(scope, receive, send)
             return
         try:
@@ -132,7 +154,7 @@ def _is_page(scope: Scope) -> bool:
         return False
     if scope["method"] in ("GET", "HEAD"):
         return is_page(scope["path"])
-    return (scope["method"], scope["path"]) == ("POST", "/logout")
+    return scope["method"] == "POST" and (scope["path"] == "/logout" or is_form(scope["path"]))
 
 
 def _without() -> ProcessError:

@@ -6,19 +6,17 @@ The counters are those of the task's worker and begin at 0 with each worker, as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
-from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 
-from monitor.metric_families import counter, gauge, labelled_counter
+from monitor.metric_families import counter, gauge, histogram, labelled_counter
 from monitor.view import TaskRow
 from replicator.model.activity import BLOCKED_STAGES, BUSY_STAGES, PUBLISH_BUCKETS
-
-_BOUNDS: Final = (*map(str, PUBLISH_BUCKETS), "+Inf")
 
 
 def activities(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     """Of the tasks whose worker reports."""
+    tasks = list(tasks)
     known = [(task.name, task.activity) for task in tasks if task.activity is not None]
     yield labelled_counter(
         "stage_busy_seconds",
@@ -32,15 +30,13 @@ def activities(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         ["task", "stage"],
         [((name, stage), activity.blocked_s(stage)) for name, activity in known for stage in BLOCKED_STAGES],
     )
-    durations = HistogramMetricFamily(
-        "bus_publish_duration_seconds",
+    yield histogram(
+        "publish_duration_seconds",
         "Time from the first change of a commit that is handed to the sink to its acknowledgement.",
-        labels=["task"],
+        ["task"],
+        PUBLISH_BUCKETS,
+        [((name,), activity.publishes) for name, activity in known],
     )
-    for name, activity in known:
-        buckets = list(zip(_BOUNDS, activity.cumulative(), strict=True))
-        durations.add_metric([name], buckets, activity.publish_ms / 1000)
-    yield durations
     yield counter(
         "task_event_bytes",
         "Bytes of keys and values delivered since the worker started.",
@@ -55,3 +51,5 @@ def activities(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         ("inflight_bytes", "Their keys and values, in bytes.", [a.inflight_bytes for _, a in known]),
     ):
         yield gauge(metric, text, ["task"], [((name,), v) for (name, _), v in zip(known, values, strict=True)])
+    limits = [((task.name,), float(task.inflight_limit_bytes)) for task in tasks if task.inflight_limit_bytes]
+    yield gauge("inflight_limit_bytes", "sink.max_in_flight_bytes of the task.", ["task"], limits)

@@ -8,7 +8,9 @@
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
-/login, /logout   where logins are required
+/login, /logout   where logins are required, or may be used to act
+/audit            who did what; see `monitor.audit_page`
+/tasks/NAME/actions, /machines/HOST/actions   see `monitor.actions.pages`
 """
 
 from __future__ import annotations
@@ -27,19 +29,28 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from monitor.access import PRINCIPAL, Access, Guard
+from monitor.actions.catalog import Rights, rights_of
+from monitor.actions.pages import ActionPages
+from monitor.actions.steps import Steps
+from monitor.audit_page import AuditPage
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
-from monitor.feed import Feed
+from monitor.feed import Feed, parts_of
 from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
+from monitor.overview_page import OverviewPage
+from monitor.person import person_of
+from monitor.person_api import PersonApi
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
 from monitor.selected_view import of_task, selected
+from monitor.server_api import ServerApi
 from monitor.snapshot_poller import SnapshotPoller
 from monitor.task_pages.assembled import TaskPagesOf
+from monitor.unlock_page import UnlockPage
 from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
@@ -47,7 +58,9 @@ from replicator.coordination.ports import Coordinator
 from replicator.errors import NotConnected
 from replicator.model.principal import Principal
 from replicator.telemetry import hosts
+from replicator.telemetry.login_throttle import LoginThrottle
 from replicator.telemetry.server_certificate import ServerCertificate
+from replicator.telemetry.zookeeper_requests import REQUESTS
 
 STATIC = Path(__file__).parent / "static"
 
@@ -64,10 +77,13 @@ class Monitor:
         access: Access | None,
         certificate: ServerCertificate | None,
         history: History,
+        api: ServerApi | None,
+        process: str,
         coordinator: Coordinator,
         layout: Layout,
     ) -> None:
         self._certificate = certificate
+        self._api = api
         self._watcher = poller
         self._access = access
         self._root = root
@@ -78,8 +94,26 @@ class Monitor:
             lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms(), alone=bool(task)),
         )
         self._documents = Documents(
-            self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, root
+            self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, self._rights, root
         )
+        persons = PersonApi(api, process) if api is not None else None
+        throttle = LoginThrottle()
+        self._of_logins = (
+            (LoginPage(access, self._renderer, root, throttle), UnlockPage(access, self._documents, throttle))
+            if access is not None
+            else ()
+        )
+        self._actions = ActionPages(
+            lambda request: self._seen(_selector(request)),
+            self._rights,
+            access,
+            self._documents,
+            self._renderer,
+            Steps(persons) if persons is not None else None,
+            root,
+        )
+        self._audit = AuditPage(self._rights, access, self._documents, persons)
+        self._overview = OverviewPage(lambda request: self._seen(_selector(request)), self._documents, self._renderer)
         self.task_pages = TaskPagesOf(
             lambda request: self._seen(_selector(request)),
             self._documents,
@@ -90,6 +124,15 @@ class Monitor:
             layout,
         )
 
+    def _rights(self, request: Request) -> Rights:
+        principal: Principal | None = request.scope.get(PRINCIPAL)
+        return rights_of(
+            self._api.server if self._api is not None else "",
+            principal,
+            in_session=person_of(request, self._access) is not None,
+            offered=self._access is not None and self._access.offered,
+        )
+
     def _seen(self, selector: str, task: str = "") -> View:
         view = selected(self._watcher.view, selector)
         return of_task(view, task, self._watcher.changes_of(task)) if task else view
@@ -98,18 +141,22 @@ class Monitor:
         """`task`: of a page of one."""
         return self._feeds.of(_selector(request), request.query_params.get("task", ""))
 
-    async def dashboard(self, request: Request) -> Response:
-        return self._documents.answer(request, "overview")
-
     async def updates(self, request: Request) -> Response:
-        return _json(self._feed(request).since(request.query_params.get("since", "")))
+        query = request.query_params
+        return _json(self._feed(request).since(query.get("since", ""), parts_of(query.get("parts"))))
 
     async def state(self, request: Request) -> Response:
         return _json(self._seen(_selector(request)))
 
     async def metrics(self, request: Request) -> Response:
         view, streams = self._seen(_selector(request)), self._feeds.of("").streams
-        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate)
+        text = exposition(
+            view,
+            streams=streams,
+            labels=self._metric_labels,
+            listener=self._certificate,
+            requests=REQUESTS.histogram(),
+        )
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
@@ -130,7 +177,8 @@ class Monitor:
 
     def stream(self, request: Request) -> EventStream:
         version = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request))
+        parts = parts_of(request.query_params.get("parts"))
+        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request), parts=parts)
 
     async def _may_read(self, request: Request) -> bool:
         """Whether the login of a stream still holds: it may be revoked, or see other tasks, while the stream lasts."""
@@ -146,16 +194,18 @@ class Monitor:
             return self.stream(request)  # type: ignore[return-value]  # an ASGI application is all Starlette asks for
 
         return [
-            Route("/", self.dashboard),
+            *self._overview.routes(),
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
+            *self._actions.routes(),
+            *self._audit.routes(),
             *self.task_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
             Route("/healthz/ready", self.ready),
-            *(LoginPage(self._access, self._renderer, self._root).routes() if self._access is not None else ()),
+            *(route for page in self._of_logins for route in page.routes()),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
 
@@ -172,6 +222,8 @@ def create_app(
     access: Access | None = None,
     certificate: ServerCertificate | None = None,
     history: History | None = None,
+    api: ServerApi | None = None,
+    process: str = "",
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -184,6 +236,8 @@ def create_app(
         metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
         access: None: everybody may read everything.
         certificate: of the listener, for the metrics.
+        api: the Server, for people who act; None: the Monitor only shows. Closed with the application.
+        process: id of this Monitor in the tree, by which it knows that the Server is of the same one.
         history: of the charts; its thread runs as long as the application. None: in memory.
     """
     feed = Feed(max_streams)
@@ -202,8 +256,12 @@ def create_app(
         monitor.task_pages.close()
         if access is not None:
             access.close()
+        if api is not None:
+            api.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept, coordinator, layout)
+    monitor = Monitor(
+        poller, feed, layout.root, metric_labels, access, certificate, kept, api, process, coordinator, layout
+    )
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:

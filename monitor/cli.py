@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from replicator.cli import options
+from replicator.cli.address_types import SERVER_URL
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
+from replicator.cli.task.client_tls import tls_options
 from replicator.config.labels import check_labels
 from replicator.telemetry.listen import Listen
 
@@ -58,6 +60,15 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     help="Require a token, or user and password; default: except on loopback addresses.",
 )
 @click.option(
+    "--server",
+    default="",
+    envvar="REPLICATOR_MONITOR_SERVER",
+    show_envvar=True,
+    type=SERVER_URL,
+    help="Server for actions of people who log in, with their own login; without it the Monitor only shows.",
+)
+@tls_options
+@click.option(
     "--history",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="REPLICATOR_MONITOR_HISTORY",
@@ -89,6 +100,7 @@ def command(
     history: Path | None,
     no_history: bool,
     history_size: int,
+    server: str,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
@@ -114,6 +126,7 @@ def command(
         metric_labels=metric_labels,
         require_login=require_login,
         session_timeout=session_timeout,
+        server=server,
         kept=Kept(path, history_size * 1_000_000, chosen=history is not None),
     )
     run(settings, pid_file, log_format)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from monitor.access import PRINCIPAL, Access
+from monitor.actions.catalog import Rights
 from monitor.feed import Feed
 from monitor.navigation import NAVIGATION
 from monitor.render import Renderer
@@ -24,15 +25,22 @@ class Documents:
     Args:
         feed: of the fragments that a request may see, with the rows of one task or of all.
         access: None: everybody may read everything.
+        rights: what a request may do through the Server.
         root: of the installation in ZooKeeper.
     """
 
     def __init__(
-        self, renderer: Renderer, feed: Callable[[Request, str], Feed | SelectedFeed], access: Access | None, root: str
+        self,
+        renderer: Renderer,
+        feed: Callable[[Request, str], Feed | SelectedFeed],
+        access: Access | None,
+        rights: Callable[[Request], Rights],
+        root: str,
     ) -> None:
         self._renderer = renderer
         self._feed = feed
         self._access = access
+        self._rights = rights
         self._root = root
 
     def answer(
@@ -58,8 +66,9 @@ class Documents:
             root=self._root,
             user=user,
             csrf=csrf,
+            rights=self._rights(request),
             navigation=NAVIGATION,
             current=request.url.path,
-            **{"task": None, **values},
+            **{"task": None, "table": None, **values},
         )
         return HTMLResponse(text, status, headers=NO_STORE)

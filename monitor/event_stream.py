@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from monitor.feed import Feed
+from monitor.feed import Feed, Parts
 from monitor.selected_feed import SelectedFeed
 from replicator.telemetry.hosts import Message, Receive, Scope, Send
 
@@ -33,7 +33,8 @@ def event(update: object, version: str) -> bytes:
 
 
 class EventStream:
-    """ASGI response that sends the feed from `version` on, as long as `may_read` holds."""
+    """ASGI response that sends the feed from `version` on, as long as `may_read` holds. `parts`: see
+    `Feed.since`."""
 
     def __init__(
         self,
@@ -41,9 +42,11 @@ class EventStream:
         version: str,
         clock: Callable[[], float] = time.monotonic,
         may_read: Callable[[], Awaitable[bool]] | None = None,
+        parts: Parts = None,
     ) -> None:
         self._feed = feed
         self._may_read = may_read
+        self._parts = parts
         self._version = version
         self._clock = clock
 
@@ -72,7 +75,7 @@ class EventStream:
                 checked = self._clock()
                 if not await self._may_read():
                     break
-            update = feed.since(self._version)
+            update = feed.since(self._version, self._parts)
             self._version = update.version
             await _send(send, _body(event(update, update.version), more=True))
             began = self._clock()

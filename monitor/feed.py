@@ -18,7 +18,8 @@ from replicator.coordination.clock import now_ms
 
 
 class Update(msgspec.Struct, frozen=True):
-    """What a browser gets: the fragments that changed after the version it named; `order` names all that exist.
+    """What a browser gets: the fragments that changed after the version it named, and the `order` of lists that have
+    other rows since then.
     now_ms: when it is sent, our clock; the rest as in `Page`."""
 
     version: str
@@ -28,6 +29,19 @@ class Update(msgspec.Struct, frozen=True):
     stale: bool
     order: dict[str, list[str]]
     html: dict[str, str]
+
+
+Parts = frozenset[str] | None
+_WITH_TASKS = ("values", "sparks")
+
+
+def parts_of(text: str | None) -> Parts:
+    """`problems,tasks`, as a page asks for them; None: all."""
+    return frozenset(filter(None, text.split(","))) if text is not None else None
+
+
+def _wanted(kind: str, parts: Parts, *, listed: bool = True) -> bool:
+    return parts is None or not listed or ("tasks" if kind in _WITH_TASKS else kind) in parts
 
 
 class Feed:
@@ -42,6 +56,7 @@ class Feed:
         self._page: Page | None = None
         self._number = 0
         self._changed_in: dict[str, int] = {}
+        self._ordered_in: dict[str, int] = {}
         # A browser that comes back after the Monitor was restarted must not mistake the new numbers for the old ones.
         self._generation = secrets.token_hex(4)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -58,6 +73,10 @@ class Feed:
             for key, html in page.html.items():
                 if before.get(key) != html:
                     self._changed_in[key] = self._number
+            orders = self._page.order if self._page else {}
+            for kind, keys in page.order.items():
+                if orders.get(kind) != keys:
+                    self._ordered_in[kind] = self._number
             for key in before.keys() - page.html.keys():
                 del self._changed_in[key]
             self._page = page
@@ -72,12 +91,22 @@ class Feed:
     def version(self) -> str:
         return f"{self._generation}.{self._number}"
 
-    def since(self, version: str) -> Update:
-        """Everything that changed after `version`; all of it when the version is not one of ours."""
+    def since(self, version: str, parts: Parts = None) -> Update:
+        """Everything that changed after `version`; all of it when the version is not one of ours. `parts`: lists that
+        the page has, None: all; each page has the fragments that are in no list."""
         with self._lock:
             number, page = self._parse(version), self.page
-            changed = {key: html for key, html in page.html.items() if self._changed_in[key] > number}
-            return Update(self.version, now_ms(), page.read_ms, page.fresh_ms, page.stale, page.order, changed)
+            changed = {
+                key: html
+                for key, html in page.html.items()
+                if self._changed_in[key] > number and _wanted(key.partition(":")[0], parts, listed=":" in key)
+            }
+            order = {
+                kind: keys
+                for kind, keys in page.order.items()
+                if self._ordered_in[kind] > number and _wanted(kind, parts)
+            }
+            return Update(self.version, now_ms(), page.read_ms, page.fresh_ms, page.stale, order, changed)
 
     def _parse(self, version: str) -> int:
         generation, _, number = version.partition(".")

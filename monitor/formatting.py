@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-SPARK_WIDTH, SPARK_HEIGHT = 96, 22
+SPARK_WIDTH, SPARK_HEIGHT = 59, 20
 
 
 def duration(seconds: float) -> str:
@@ -63,6 +63,15 @@ def stamp(ms: int) -> str:
         return "unknown time"
 
 
+def clock(ms: int, now_ms: int) -> str:
+    """`14:02:12 UTC`, of another day `25 Nov 14:02 UTC`."""
+    try:
+        then, now = datetime.fromtimestamp(ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return "unknown time"
+    return then.strftime("%H:%M:%S UTC" if then.date() == now.date() else "%-d %b %H:%M UTC")
+
+
 def iso(ms: int) -> str:
     """`2026-11-21T09:40:12Z`, with milliseconds where there are some; for addresses."""
     try:
@@ -107,22 +116,28 @@ def task_page(task: str) -> str:
     return f"/tasks/{quote(task, safe='')}"
 
 
+def search(query: str, sort: str = "") -> str:
+    """The address of the tasks that the filter's `query` shows, in the order of `sort`."""
+    asked = {name: value for name, value in (("q", query), ("sort", sort)) if value}
+    return f"/?{urlencode(asked)}" if asked else "/"
+
+
 def spark(points: Sequence[float]) -> Markup:
-    """Rows/s of the last minutes as a line over its area; the newest at the right edge, the top is the maximum."""
-    if len(points) < 2 or not max(points):
+    """Rows/s of the last 15 min as a line over its area; the newest at the right edge, the top is the maximum."""
+    path = spark_path(points)
+    if not path:
         return Markup("")
-    top = max(points)
-    step = SPARK_WIDTH / 59
-    left = SPARK_WIDTH - step * (len(points) - 1)
-    placed = [
-        f"{left + step * index:.1f},{SPARK_HEIGHT - 1 - point / top * (SPARK_HEIGHT - 3):.1f}"
-        for index, point in enumerate(points)
-    ]
-    line = " ".join(placed)
-    area = f"{left:.1f},{SPARK_HEIGHT} {line} {SPARK_WIDTH},{SPARK_HEIGHT}"
-    return Markup(
-        '<svg class="spark" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">'
-        '<polygon points="{}"/><polyline points="{}"/></svg>'
-    ).format(
-        SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, f"last minutes, at most {count(top)} rows/s", area, line
+    return Markup('<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}"><path d="{}"/></svg>').format(
+        SPARK_WIDTH, SPARK_HEIGHT, f"rows/s of the last 15 min, at most {count(max(points))}", path
     )
+
+
+def spark_path(points: Sequence[float]) -> str:
+    """The line of `spark`, with a base line below its box; "" where there is none to draw."""
+    top = max(points, default=0.0)
+    if len(points) < 2 or not top:
+        return ""
+    left = SPARK_WIDTH - len(points) + 1
+    heights = [round(SPARK_HEIGHT - 1 - point / top * (SPARK_HEIGHT - 3)) for point in points]
+    line = " ".join(f"{left + index} {height}" for index, height in enumerate(heights))
+    return f"M{left} {SPARK_HEIGHT + 2}L{line} {SPARK_WIDTH} {SPARK_HEIGHT + 2}Z"

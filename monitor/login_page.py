@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hmac
 from math import ceil
 from typing import Final
-from urllib.parse import parse_qs
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from monitor.access import Access, cookie_name, refusal, session_key
+from monitor.forms import fields, is_of
 from monitor.render import Renderer
 from monitor.sessions import LIFE_SECONDS
 from replicator.errors import NotConnected, ProcessError
 from replicator.telemetry.hosts import client_address
 from replicator.telemetry.login_throttle import LoginThrottle
 
-_MOST: Final = 8192
 _NO_STORE: Final = {"cache-control": "no-store"}
 
 
@@ -26,11 +24,11 @@ class LoginPage:
     """Of the event loop. The cookie: not for scripts, not for requests that another site causes, over TLS only where
     there is TLS."""
 
-    def __init__(self, access: Access, renderer: Renderer, root: str) -> None:
+    def __init__(self, access: Access, renderer: Renderer, root: str, throttle: LoginThrottle) -> None:
         self._access = access
         self._renderer = renderer
         self._root = root
-        self._throttle = LoginThrottle()
+        self._throttle = throttle
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -40,10 +38,11 @@ class LoginPage:
         ]
 
     async def form(self, request: Request) -> Response:
-        return self._form() if self._access.required else RedirectResponse("/", 303, _NO_STORE)
+        wanted = self._access.required or self._access.offered
+        return self._form() if wanted else RedirectResponse("/", 303, _NO_STORE)
 
     async def log_in(self, request: Request) -> Response:
-        given = await _fields(request)
+        given = await fields(request)
         if given is None:
             return self._form("The form could not be read.", 400)
         address = client_address(request.scope)
@@ -76,9 +75,8 @@ class LoginPage:
         return answer
 
     async def log_out(self, request: Request) -> Response:
-        session, given = self._access.session(request.scope), await _fields(request)
-        sent = (given or {}).get("csrf", "")
-        if session is None or not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+        session, given = self._access.session(request.scope), await fields(request)
+        if session is None or not is_of(session, given):
             what, fix = "the form of the request is not of this session", "Load the page again."
             return refusal(ProcessError("E5020", what, fix=fix), 403)
         self._access.sessions.end(session_key(request.scope))
@@ -93,17 +91,3 @@ class LoginPage:
 
     def _form(self, problem: str = "", status: int = 200, headers: dict[str, str] | None = None) -> Response:
         return HTMLResponse(self._renderer.login(self._root, problem), status, _NO_STORE | (headers or {}))
-
-
-async def _fields(request: Request) -> dict[str, str] | None:
-    """Of a form; None: it is too large or not one."""
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST:
-                return None
-        fields = parse_qs(body.decode(), strict_parsing=True, max_num_fields=10)
-    except (ClientDisconnect, UnicodeDecodeError, ValueError):
-        return None
-    return {name: values[0] for name, values in fields.items() if len(values) == 1}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from replicator.model.histogram import Histogram
 
 
 def gauge(name: str, text: str, labels: list[str], rows: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
@@ -30,4 +32,16 @@ def labelled_counter(name: str, text: str, labels: list[str], rows: Iterable[tup
     family = CounterMetricFamily(f"bus_{name}", text, labels=labels)
     for values, number in rows:
         family.add_metric(values, number)
+    return family
+
+
+def histogram(
+    name: str, text: str, labels: list[str], bounds: Sequence[float], rows: Iterable[tuple[tuple[str, ...], Histogram]]
+) -> Metric:
+    """A histogram `bus_NAME`. `rows`: values of the labels, and the durations."""
+    family = HistogramMetricFamily(f"bus_{name}", text, labels=labels)
+    names = (*map(str, bounds), "+Inf")
+    for values, durations in rows:
+        buckets = list(zip(names, durations.cumulative(bounds), strict=True))
+        family.add_metric(values, buckets, durations.sum_ms / 1000)
     return family

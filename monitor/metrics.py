@@ -16,9 +16,11 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 from prometheus_client.registry import Collector
 
 from monitor.activity_metrics import activities
-from monitor.metric_families import counter, gauge, single
+from monitor.machine_metrics import builds, core_events, zookeeper_requests
+from monitor.metric_families import counter, gauge, labelled_counter, single
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
 from monitor.view import MachineView, TaskRow, View
+from replicator.model.histogram import Histogram
 from replicator.model.verification import RESULTS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -31,16 +33,32 @@ class Listener(Protocol):
     problem: str
 
 
-def exposition(view: View, *, streams: int, labels: Sequence[str] = (), listener: Listener | None = None) -> bytes:
+def exposition(
+    view: View,
+    *,
+    streams: int,
+    labels: Sequence[str] = (),
+    listener: Listener | None = None,
+    requests: Histogram | None = None,
+) -> bytes:
     """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
-    silence the alarm that it should raise. `labels`: keys of tasks' labels that become labels of an info metric."""
+    silence the alarm that it should raise. `labels`: keys of tasks' labels that become labels of an info metric.
+    `requests`: of this process to ZooKeeper."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(view, streams, labels, listener))
+    registry.register(_Collector(view, streams, labels, listener, requests))
     return generate_latest(registry)
 
 
 class _Collector(Collector):
-    def __init__(self, view: View, streams: int, labels: Sequence[str], listener: Listener | None) -> None:
+    def __init__(
+        self,
+        view: View,
+        streams: int,
+        labels: Sequence[str],
+        listener: Listener | None,
+        requests: Histogram | None,
+    ) -> None:
+        self._requests = requests
         self._listener = listener
         self._view = view
         self._streams = streams
@@ -48,7 +66,8 @@ class _Collector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         view = self._view
-        yield gauge("build_info", "Version of the Monitor.", ["version"], [((_version(),), 1)])
+        yield from builds(view, _version())
+        yield zookeeper_requests(view, self._requests)
         yield single(
             "zookeeper_connected", "1 while ZooKeeper answers and figures are current.", view.zookeeper_connected
         )
@@ -66,6 +85,7 @@ class _Collector(Collector):
             yield from _addresses(view)
             yield from _labels(view.tasks, self._labels)
             yield from _machines(view.machines)
+            yield from core_events(view.machines)
 
 
 def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
@@ -89,6 +109,12 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield per_task("task_lag_seconds", "Age of the oldest change that is not delivered.", [t.lag_s for t in tasks])
     yield per_task(
         "task_lag_unknown", "1 while a task is RUNNING and its lag is unknown.", [_unknown(t) for t in tasks]
+    )
+    yield per_task("task_behind_bytes", "Binlog that is not delivered.", [t.behind_bytes for t in tasks])
+    yield per_task(
+        "task_behind_transactions",
+        "Transactions, or records of topics, that are not delivered.",
+        [t.behind_transactions for t in tasks],
     )
     yield per_task("task_figures_age_seconds", "Age of the Core's report.", [t.figures_age_s for t in tasks])
     yield per_task("task_clock_skew_seconds", "Clock of the source minus the Core's.", [t.clock_skew_s for t in tasks])
@@ -137,7 +163,8 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         "Transactions left out because a task has written them (source.skip_replicated), since the task was created.",
         [(t.name, t.skipped) for t in tasks],
     )
-    yield counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
+    letters = [((t.name, "too_large"), float(t.dead_letters)) for t in tasks]
+    yield labelled_counter("dead_letters", "Records that went to the dead letter topic.", ["task", "reason"], letters)
     yield counter(
         "target_conflicts",
         "Rows of the target that were not what the source says they were; see replicator_conflicts.",

@@ -14,10 +14,15 @@ class Entry(msgspec.Struct, frozen=True):
     title: str
 
 
-NAVIGATION: Final = (Entry("/", "Tasks"),)
-_FOLDERS: Final = ("/tasks/",)
+NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/audit", "Audit"))
+_FOLDERS: Final = ("/tasks/", "/machines/")
 
 
 def is_page(path: str) -> bool:
     """A path that a browser shows, where a login page helps a person without a login."""
     return any(path == entry.path for entry in NAVIGATION) or path.startswith(_FOLDERS)
+
+
+def is_form(path: str) -> bool:
+    """A path to which a page sends a form with which a person acts."""
+    return path == "/unlock" or (is_page(path) and "/actions/" in path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from monitor.access import Access
 from monitor.app import create_app
 from monitor.history.kept import Kept
 from monitor.registration import Registration
+from monitor.server_api import ServerApi, check_way
+from replicator.cli.task import client_tls
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.coordination.logs.answers import LogAnswers
@@ -28,7 +31,8 @@ from replicator.zookeeper.outage_log import OutageLog
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the options of the command say; see there. `kept`: where the figures of the charts are."""
+    """What the options of the command say; see there. `kept`: where the figures of the charts are; `server`: "" for a
+    Monitor that only shows."""
 
     zookeeper: str
     listen: Listen
@@ -39,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     require_login: bool | None
     session_timeout: float
     kept: Kept
+    server: str = ""
 
 
 def run(settings: Settings, pid_file: Path | None, log_format: str) -> None:
@@ -58,6 +63,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
     required = not loopback if require_login is None else require_login
     if not required and not loopback:
         log.get_logger("monitor").warning("no login is required on a network address", option="--no-require-login")
+    api = _api(settings.server) if settings.server else None
     layout = Layout(settings.root)
     coordinator = for_process(zookeeper, settings.session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
@@ -79,9 +85,11 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
             zookeeper=zookeeper,
             warnings=tuple(coordinator.warnings),
             metric_labels=settings.metric_labels,
-            access=Access(Logins(coordinator, layout), required=required),
+            access=Access(Logins(coordinator, layout), required=required, offered=api is not None),
             certificate=certificate,
             history=settings.kept.opened(),
+            api=api,
+            process=registration.process,
         )
 
         def end() -> None:
@@ -94,3 +102,9 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
         lines.stop()
         registration.stop()
         coordinator.close()
+
+
+def _api(server: str) -> ServerApi:
+    """Raises ProcessError E5021, E5080, E5081, E5093."""
+    check_way(server, insecure=os.environ.get("REPLICATOR_INSECURE_HTTP") in ("1", "true"))
+    return ServerApi(server, client_tls.context(server) if server.startswith("https:") else None)

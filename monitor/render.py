@@ -7,19 +7,20 @@ with the stream can't look different from what came with the page.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor import formatting
+from monitor.actions.catalog import Rights
+from monitor.problems.joined import problems
+from monitor.task_rows import LEASE_SHOWN, TaskRows, filled, without_lease
 from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
 OF_ONE_TASK = ("head", "facts")
-LEASE_SHOWN = 2.0
-"""Seconds up to which the rest of a lease is shown: that of a healthy one is another figure each second, and all rows
-would be sent to all browsers again."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -33,11 +34,10 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Renderer:
-    """Holds the compiled templates, and the rows of tasks: one that shows the same is not rendered again. Times in it
-    are counted on by the script, and by `page`. Thread-safe."""
+    """Holds the compiled templates, and the rows of tasks. Times in fragments are counted on by the script, and by
+    `page`. Thread-safe."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, tuple[TaskRow, str]] = {}
         self._environment = Environment(
             loader=PackageLoader("monitor"),
             autoescape=True,
@@ -54,16 +54,18 @@ class Renderer:
             spark=formatting.spark,
             address=formatting.address,
             task_page=formatting.task_page,
+            search=formatting.search,
             iso=formatting.iso,
             quoted=shlex.quote,
         )
-        self._environment.globals["ago"] = formatting.ago
+        self._environment.globals.update(ago=formatting.ago, clock=formatting.clock)
+        self._rows = TaskRows(lambda **values: self._render("task", **values))
 
     def fragments(self, view: View, now_ms: int, *, alone: bool = False) -> Page:
         """Every fragment of the page. Times in them are told as of `now_ms`. `alone`: of the page of one task, which
         has its state and its facts beside."""
         html = {name: self._render(name, view=view, now=now_ms) for name in TEMPLATES}
-        order: dict[str, list[str]] = {"tasks": [], "machines": [], "changes": []}
+        order: dict[str, list[str]] = {"problems": [], "tasks": [], "machines": [], "changes": []}
         if alone:
             order |= {kind: [] for kind in OF_ONE_TASK}
 
@@ -72,41 +74,30 @@ class Renderer:
             order[kind].append(key)
             html[key] = self._render(template, key=key, now=now_ms, **values)
 
+        for problem in problems(view):
+            add("problems", problem.key, "problem", problem=problem)
         for task in view.tasks:
-            key = f"tasks:{task.name}"
-            order["tasks"].append(key)
-            html[key] = self._row(key, task, now_ms)
             if alone:
-                shown = self._without_lease(task)
+                shown = without_lease(task)
                 for kind in OF_ONE_TASK:
                     add(kind, task.name, f"task_pages/{kind}", task=shown, lease_shown=LEASE_SHOWN)
-        self._forget(html)
+            else:
+                order["tasks"].append(f"tasks:{task.name}")
+                html |= self._rows.fragments(task, now_ms)
+        self._rows.forget(len(view.tasks), html)
         for machine in view.machines:
             add("machines", machine.host, "machine", machine=machine)
         for change in view.changes:
             add("changes", f"{change.task}/{change.sequence}", "change", change=change)
         return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
-    def _row(self, key: str, task: TaskRow, now_ms: int) -> str:
-        shown = self._without_lease(task)
-        known = self._rows.get(key)
-        if known is None or known[0] != shown:
-            known = shown, self._render("task", key=key, now=now_ms, task=shown, lease_shown=LEASE_SHOWN)
-            self._rows[key] = known
-        return known[1]
-
-    @staticmethod
-    def _without_lease(task: TaskRow) -> TaskRow:
-        return msgspec.structs.replace(task, lease_left_s=min(task.lease_left_s, LEASE_SHOWN + 0.1))
-
-    def _forget(self, html: dict[str, str]) -> None:
-        """Rows of tasks that are gone, or that this selector does not include and none has asked for since."""
-        if len(self._rows) > 2 * len(html) + 100:
-            self._rows = {key: row for key, row in self._rows.items() if key in html}
-
     def part(self, template: str, now_ms: int, **values: object) -> str:
         """A part of a page, for the script that keeps it current."""
         return self._render(template, now=now_ms, **values)
+
+    def details(self, task: TaskRow, now_ms: int) -> str:
+        """What a row of the tasks table shows when it is opened."""
+        return self._render("task_detail", key="", now=now_ms, task=without_lease(task), lease_shown=LEASE_SHOWN)
 
     def login(self, root: str, problem: str) -> str:
         """The login page."""
@@ -117,15 +108,27 @@ class Renderer:
         return self._render("no_task", root=root, name=name, known=known)
 
     def page(self, template: str, page: Page, now_ms: int, **values: object) -> str:
-        """The whole document. `template` extends base.html; `values` are what both need beside the fragments."""
+        """The whole document. `template` extends base.html; `values` are what both need beside the fragments. They may
+        have a `heading`, which the title shows, and the `rights` of the login."""
 
-        def rows(kind: str) -> Markup:
-            """Of rows that were rendered earlier, times are told as of now: there may be no script."""
-            text = "".join(page.html[key] for key in page.order[kind])
+        def rows(kind: str, keys: Sequence[str] | None = None) -> Markup:
+            """Of rows that were rendered earlier, times are told as of now: there may be no script. `keys`: of those
+            that are shown, in their order; None: all."""
+            chosen = page.order[kind] if keys is None else [key for key in keys if key in page.html]
+            text = "".join(filled(key, page.html, now_ms) for key in chosen)
             return Markup(formatting.counted_on(text, now_ms))  # noqa: S704 - rendered with autoescape
 
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
-        return self._render(template, page=page, rows=rows, fragments=fragments, now_ms=now_ms, now=now_ms, **values)
+        shared = {
+            "page": page,
+            "rows": rows,
+            "fragments": fragments,
+            "now_ms": now_ms,
+            "now": now_ms,
+            "heading": "",
+            "rights": Rights(),
+        }
+        return self._render(template, **(shared | values))
 
     def _render(self, template: str, **values: object) -> str:
         return self._environment.get_template(f"{template}.html").render(values)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from monitor.feed import Feed, Update
+from monitor.feed import Feed, Parts, Update
 from monitor.render import Page
 
 _KEPT: Final = 50
@@ -55,8 +55,8 @@ class SelectedFeed:
     def closed(self) -> bool:
         return self._everything.closed
 
-    def since(self, version: str) -> Update:
-        return self._current().since(version)
+    def since(self, version: str, parts: Parts = None) -> Update:
+        return self._current().since(version, parts)
 
     async def wait(self, timeout: float) -> None:
         await self._everything.wait(timeout)

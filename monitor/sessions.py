@@ -23,12 +23,16 @@ class Session(msgspec.Struct, kw_only=True):
         user: a name, for a login with a password; "": with a token.
         secret: the token, which is verified again with each request.
         mark: of the password at the login: a changed password ends the session.
+        sealed: the password of a user who acts, encrypted under the key of the cookie (`person`), until
+            `unlocked_until`, of the clock of the sessions.
         csrf: what a form has to carry to change something.
     """
 
     user: str = ""
     secret: str = ""
     mark: str = ""
+    sealed: bytes = b""
+    unlocked_until: float = 0.0
     csrf: str = msgspec.field(default_factory=lambda: secrets.token_urlsafe(24))
     began: float = 0.0
     used: float = 0.0
@@ -41,6 +45,10 @@ class Sessions:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kept: OrderedDict[bytes, Session] = OrderedDict()
+
+    def now(self) -> float:
+        """Seconds, of the clock that `Session.unlocked_until` is of."""
+        return self._clock()
 
     def begin(self, session: Session) -> str:
         """The key for the cookie; a new one for each login."""

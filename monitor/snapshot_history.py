@@ -17,9 +17,9 @@ from monitor.takeovers import Takeovers
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.records import MachineRecord
 
-SPARK_SECONDS = 5.0
+SPARK_SECONDS = 15.0
 SPARK_POINTS = 60
-"""A sparkline shows five minutes: 60 means of 5 s each."""
+"""A sparkline shows 15 minutes: 60 means of 15 s each."""
 FORGET_MACHINES_MS = 7 * 24 * 3600 * 1000
 FORGET_STOPPED_MS = 24 * 3600 * 1000
 MAX_MACHINES = 1000

@@ -45,6 +45,10 @@ class Takeovers:
         if task.running and task.running.machine_time_ms and task.running.state.upper() == "RUNNING":
             self._last_report[task.name] = task.running.machine_time_ms
 
+    def last_report(self, task: str) -> int:
+        """When a Core last reported that it runs the task, 0: not since this Monitor started."""
+        return self._last_report.get(task, 0)
+
     def _count(self, change: Change) -> None:
         key = (change.task, change.kind)
         self.counts[key] = self.counts.get(key, 0) + 1

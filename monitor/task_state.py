@@ -19,6 +19,8 @@ CHECKPOINT_WARN_S = 60.0
 RETENTION_WARN_S = 86_400.0
 CERTIFICATE_WARN_S = 14 * 86_400.0
 
+SOURCE_LOCKED = "E5160"
+"""Of tasks that wait until their source is unlocked."""
 OFF = frozenset({"NO RUNNING", "PAUSED", "FAILED", "UNCONFIGURED", "DELETED", "UNREADABLE"})
 """States in which no data can flow."""
 
@@ -50,13 +52,15 @@ TROUBLE = {
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """running: how many Cores say that they run the task."""
+    """running: how many Cores say that they run the task; lasting: the notes that do not change from second to
+    second."""
 
     state: str
     tone: Tone
     trouble: int
     running: int = 0
     notes: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
     errors: tuple[Error, ...] = ()
     config_invalid: bool = False
 
@@ -85,6 +89,7 @@ def condition(task: TaskOverview, machines: Iterable[MachineNode], now_ms: int) 
     running = _running(task, machines)
     noted = sorted(_notes(task, state, running, now_ms), key=lambda note: -note[0])
     worst = max((trouble for trouble, _ in noted), default=0)
+    passing = {text for _, text in (*_lag(task), *_retrying(task), *_age(task))}
     reported = [instance.figures for instance in task.instances if instance.figures]
     return Condition(
         state=state,
@@ -92,6 +97,7 @@ def condition(task: TaskOverview, machines: Iterable[MachineNode], now_ms: int) 
         trouble=max(worst, TROUBLE.get(state, 0)),
         running=running,
         notes=tuple(dict.fromkeys(text for _, text in noted)),
+        lasting=tuple(dict.fromkeys(text for _, text in noted if text not in passing)),
         errors=_errors(task, reported),
         config_invalid=any(figures.config_error for figures in reported) or state == "UNREADABLE",
     )
@@ -123,7 +129,10 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     notes: list[tuple[int, str]] = []
     if running > 1:
         notes.append((TROUBLE["rivals"], f"{running} Cores report RUNNING"))
-    if state in ("PAUSED", "PAUSING"):
+    locked = next((one for one in task.problems if one.get("code") == SOURCE_LOCKED), None)
+    if locked is not None:
+        notes.append((TROUBLE["PAUSED"], f"{locked['what']} {locked['found']}"))
+    elif state in ("PAUSED", "PAUSING"):
         notes.append((TROUBLE["PAUSED"], _because("paused", task.desired_by, task.desired_reason)))
     if state not in OFF and state not in ("RUNNING", "PAUSING", "DELETING"):
         notes.append((TROUBLE["on the way"], "not yet RUNNING"))

@@ -13,7 +13,8 @@ import msgspec
 from monitor.reach import Reach
 from monitor.role_changes import Change
 from replicator.coordination.leadership.grace import LEASE
-from replicator.coordination.records import AddressFigures, LiveFigures
+from replicator.coordination.records import AddressFigures, CoreCounts, LiveFigures
+from replicator.model.histogram import Histogram
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
 
@@ -46,7 +47,8 @@ class TaskRow(LiveFigures, kw_only=True):
         state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
             what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
-        notes: short texts that say why `trouble` is not 0, worst first.
+        notes: short texts that say why `trouble` is not 0, worst first; lasting: without those about lag, retries and
+            missing reports, which change each second.
         lag_s: None: unknown, or no Core is RUNNING.
         figures_age_s, figures_old: see `TaskState`.
         dead_letters: of the rows' records, those that were too large for the sink.
@@ -66,7 +68,12 @@ class TaskRow(LiveFigures, kw_only=True):
         position: of the RUNNING instance, else of the last checkpoint.
         running: how many Cores report RUNNING; more than one is an alarm.
         host: of the first Core in the queue, which runs the task, or is about to, or on which it is paused or FAILED.
+        inflight_limit_bytes: `sink.max_in_flight_bytes` of a task with a Kafka sink.
         source, destination: each in one line, the most important part first (`config.endpoints`).
+        registry: of schemas, "" without one.
+        version: of the Core on `host`, "" if it is not known.
+        without_since_ms: last report of a RUNNING Core while there is none, 0: this Monitor has seen none.
+        takeover_ms, takeover: the last fail-over, switchover or hand-over that its history has; 0 and "" without one.
         leads: whether that Core runs it or is about to.
     """
 
@@ -76,6 +83,7 @@ class TaskRow(LiveFigures, kw_only=True):
     trouble: int
     uid: str = ""
     notes: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
     desired: str = "running"
     desired_by: str = ""
     desired_ms: int = 0
@@ -84,6 +92,11 @@ class TaskRow(LiveFigures, kw_only=True):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     source: str = ""
     destination: str = ""
+    registry: str = ""
+    version: str = ""
+    without_since_ms: int = 0
+    takeover_ms: int = 0
+    takeover: str = ""
     host: str = ""
     leads: bool = False
     pid: int = 0
@@ -97,6 +110,7 @@ class TaskRow(LiveFigures, kw_only=True):
     unplaced: bool = False
     wanted_standbys: int = 1
     late_consumers: tuple[str, ...] = ()
+    inflight_limit_bytes: int | None = None
     dead_letters: int = 0
     conflicts: int = 0
     skipped: int = 0
@@ -112,7 +126,7 @@ class TaskRow(LiveFigures, kw_only=True):
 class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     """A Core's machine. state: "online", "silent" (its znode is there, but it has stopped reporting), "offline" (its
     session has expired) or "stopped" (its Core has ended on purpose). since_ms: when it started, was last seen, or
-    ended; silence_s: since its last report."""
+    ended; silence_s: since its last report; counts, requests: see `MachineRecord`."""
 
     host: str
     state: Literal["online", "silent", "offline", "stopped"]
@@ -127,6 +141,8 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     memory_total_bytes: int = 0
     rss_bytes: int = 0
     session_timeout_s: float = 0.0
+    counts: CoreCounts = CoreCounts()
+    requests: Histogram | None = None
     running: int = 0
     standby: int = 0
 

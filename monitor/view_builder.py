@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
+from typing import Any
+
+import msgspec
 
 from monitor.reach import Reach, Reaches
-from monitor.role_changes import changes, latest
+from monitor.role_changes import Change, changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
+from monitor.takeovers import COUNTED
 from monitor.task_state import OFF, Condition, condition, is_unplaced, wanted_standbys
 from monitor.view import AddressView, MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.config import endpoints
@@ -31,12 +35,18 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
     """Adds the snapshot to `history` and returns the page."""
     told = {task.name: changes(task.name, task.history) for task in snapshot.tasks}
     history.absorb(snapshot, told, {task.name: task.overview.rows_per_s or 0.0 for task in snapshot.tasks})
+    versions = {machine.name: machine.record.version for machine in snapshot.machines if machine.record is not None}
     tasks = [
-        _task(
-            task.overview,
-            condition(task.overview, snapshot.machines, snapshot.time_ms),
-            history.spark(task.name),
-            history.reaches,
+        _with_past(
+            _task(
+                task.overview,
+                condition(task.overview, snapshot.machines, snapshot.time_ms),
+                history.spark(task.name),
+                history.reaches,
+            ),
+            told[task.name],
+            history,
+            versions,
         )
         for task in snapshot.tasks
     ]
@@ -87,6 +97,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         trouble=told.trouble,
         uid=task.uid,
         notes=told.notes,
+        lasting=told.lasting,
         desired=task.desired,
         desired_by=task.desired_by,
         desired_ms=task.desired_ms,
@@ -95,6 +106,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         labels=task.labels,
         source=endpoints.source(task.config),
         destination=endpoints.destination(task.config),
+        registry=endpoints.registry(task.config),
         host=task.host,
         leads=leads,
         pid=first.pid if first else 0,
@@ -112,6 +124,8 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         lag_at_most=task.lag_at_most,
         lag_note=task.lag_note,
         clock_skew_s=task.clock_skew_s,
+        behind_bytes=task.behind_bytes if leads else None,
+        behind_transactions=task.behind_transactions if leads else None,
         figures_age_s=task.figures_age_s,
         figures_old=task.figures_old,
         retrying=task.retrying,
@@ -119,6 +133,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         source_shared=task.source_shared,
         certificate_ms=figures.certificate_ms if figures else 0,
         certificate=figures.certificate if figures else "",
+        inflight_limit_bytes=_inflight_limit(task.config),
         late_consumers=tuple(figures.late_consumers.values()) if figures else (),
         rows_per_s=task.rows_per_s or 0.0,
         bytes_per_s=figures.bytes_per_s if figures and not task.figures_old else 0.0,
@@ -140,6 +155,25 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         config_invalid=told.config_invalid,
         addresses=tuple(task.addresses),
         errors=told.errors,
+    )
+
+
+def _inflight_limit(config: dict[str, Any] | None) -> int | None:
+    """What a Server stores has every default."""
+    sink = (config or {}).get("sink")
+    limit = sink.get("max_in_flight_bytes") if isinstance(sink, dict) and sink.get("type") == "kafka" else None
+    return limit if isinstance(limit, int) else None
+
+
+def _with_past(task: TaskRow, told: Iterable[Change], history: SnapshotHistory, versions: Mapping[str, str]) -> TaskRow:
+    """What neither its znodes nor its figures have. `told`: oldest first; `versions`: of Cores, by host."""
+    last = next((change for change in reversed(list(told)) if change.kind in COUNTED), None)
+    return msgspec.structs.replace(
+        task,
+        version=versions.get(task.host, ""),
+        without_since_ms=history.takeovers.last_report(task.name) if task.state in WITHOUT else 0,
+        takeover_ms=last.time_ms if last is not None else 0,
+        takeover=last.kind if last is not None else "",
     )
 
 
@@ -192,6 +226,8 @@ def _machine(seen: Seen, history: SnapshotHistory) -> MachineView:
         memory_total_bytes=record.memory_total_bytes,
         rss_bytes=record.rss_bytes,
         session_timeout_s=record.session_timeout_s,
+        counts=record.counts,
+        requests=record.requests,
         running=states.count("RUNNING"),
         standby=states.count("STANDBY"),
     )

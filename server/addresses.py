@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from replicator.config.ddns import Name, references
+from replicator.config.ddns import Name, parse_address, references
 from replicator.coordination.addresses.address_records import ProbeRecord
 from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.layout import Layout
@@ -19,6 +19,7 @@ from replicator.errors import CoordinationError, NodeMissing, ProcessError
 from replicator.model.audit import Difference
 from replicator.model.principal import Principal
 from server import task_scope
+from server.outgoing import OutgoingOperations
 from server.responses import View
 
 
@@ -77,6 +78,7 @@ class AddressOperations:
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._coordinator, self._layout = coordinator, layout
         self._book = AddressBook(coordinator, layout)
+        self._outgoing = OutgoingOperations(coordinator, layout)
         self._registry = Registry(coordinator, layout)
 
     def addresses(self, login: Principal) -> list[AddressEntry]:
@@ -89,7 +91,11 @@ class AddressOperations:
     def set(
         self, name: Name, address: str, role: str | None, by: str, reason: str, version: int | None
     ) -> list[Difference]:
-        """`role` None: as it is, else primary. See `AddressBook.set`."""
+        """`role` None: as it is, else primary. See `AddressBook.set`.
+
+        Raises ConfigError E1050 for an address that the list of this Server or of the cluster never allows.
+        """
+        self._outgoing.check_address(*parse_address(address))
         if role is None:
             role = self._role(name)
         before, after = self._book.set(name, address, role, by, reason, version)

@@ -20,6 +20,8 @@ from server import access_control, error_responses
 from server.addresses import AddressOperations
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
+from server.checks import CheckOperations
+from server.cutovers import CutoverOperations
 from server.document import document
 from server.group_operations import GroupOperations
 from server.idempotency import idempotent
@@ -34,6 +36,7 @@ from server.routes import (
     audit,
     checks,
     cluster,
+    cutovers,
     documentation,
     edits,
     groups,
@@ -47,12 +50,14 @@ from server.routes import (
     quarantine,
     secrets,
     snapshots,
+    sources,
     table_definitions,
     tasks,
     verifications,
     versions,
 )
 from server.sealing import Sealing
+from server.source_operations import SourceOperations
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
@@ -73,6 +78,8 @@ ROUTERS = (
     history.router,
     machines.router,
     groups.router,
+    cutovers.router,
+    sources.router,
     processes.router,
     cluster.router,
     outgoing.router,
@@ -111,10 +118,11 @@ def create_app(
     access: Access,
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
+    cutovers_of: CutoverOperations | None = None,
 ) -> App:
     """The guarded application."""
     verified = Logins(coordinator, layout)
-    routes = create_routes(coordinator, layout, open_definitions, operations, verified)
+    routes = create_routes(coordinator, layout, open_definitions, operations, verified, cutovers_of)
     guarded = access_control.authorized(
         access_control.limited(idempotent(routes, Requests(coordinator, layout))),
         route_table(),
@@ -130,6 +138,7 @@ def create_routes(
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
     verified: Logins | None = None,
+    cutovers_of: CutoverOperations | None = None,
 ) -> FastAPI:
     """The routes without their guard; the OpenAPI document is made from these."""
     app = FastAPI(
@@ -148,6 +157,9 @@ def create_routes(
     app.state.addresses = AddressOperations(coordinator, layout)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
+    app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
+    app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
+    app.state.checks = CheckOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)

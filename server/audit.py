@@ -113,8 +113,8 @@ class Audit:
         self._log.trim()
 
     def _entry(self, scope: Scope, facts: Facts, status: int) -> AuditEntry | None:
-        changing = scope["method"] not in _SAFE
-        if status < 400 and (not changing or facts.dry_run or facts.repeated):
+        changing = scope["method"] not in _SAFE and not facts.dry_run
+        if status < 400 and (not changing or facts.repeated):
             return None
         outcome = _outcome(facts, status)
         if status >= 400 and not changing and outcome != "refused":
@@ -143,6 +143,7 @@ class Audit:
             code=facts.code,
             changes=facts.changes if outcome in ("done", "unknown") else [],
             suppressed=suppressed or 0,
+            request=facts.request,
         )
 
     def write(self, entry: AuditEntry) -> None:

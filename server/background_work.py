@@ -12,6 +12,7 @@ from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
 from server.address_probes import AddressProbes
 from server.audit import Audit
+from server.cutovers import CutoverDriver
 from server.membership import Membership
 from server.task_operations import TaskOperations
 
@@ -31,7 +32,9 @@ class BackgroundWork:
         requests: Requests | None = None,
         duties: Duties | None = None,
         probes: AddressProbes | None = None,
+        cutovers: CutoverDriver | None = None,
     ) -> None:
+        self._cutovers = cutovers
         self._probes = probes
         self._operations = operations
         self._membership = membership
@@ -45,12 +48,16 @@ class BackgroundWork:
     def start(self) -> None:
         if self._probes is not None:
             self._probes.start()
+        if self._cutovers is not None:
+            self._cutovers.start()
         self._thread.start()
 
     def stop(self) -> None:
         self._membership.leave()
         if self._probes is not None:
             self._probes.stop()
+        if self._cutovers is not None:
+            self._cutovers.stop()
         self._stop.set()
         self._thread.join(timeout=5)
 
@@ -74,6 +81,8 @@ class BackgroundWork:
             return
         try:
             self._operations.sweep()
+            for source in self._operations.end_source_locks():
+                _log.info("the time of a source's lock is over", source=source)
             self._trim()
         except NotConnected:
             return  # the next turn tries again

@@ -103,6 +103,40 @@ _VERSION: Final = {
     "restores": None,
     "current": True,
 }
+_SOURCE: Final = {
+    "name": "db.example.com:3306",
+    "locked": True,
+    "by": "ann@10.0.0.7",
+    "since_ms": _TIME,
+    "until_ms": _TIME + 7_200_000,
+    "reason": "new disks",
+    "tasks": [{"task": _NAME, "state": "paused", "stopped": True}],
+}
+_CUTOVER: Final = {
+    "id": "20261126-120000-9f3c",
+    "phase": "reached",
+    "by": "ann@10.0.0.7",
+    "reason": "move to db2",
+    "began_ms": _TIME,
+    "deadline_ms": _TIME + 60_000,
+    "ended_ms": _TIME + 1_200,
+    "resume": False,
+    "keep": False,
+    "cancelled_by": "",
+    "code": "",
+    "found": "",
+    "tasks": [
+        {
+            "task": _NAME,
+            "state": "paused",
+            "source": "3e11fa47-71ca-11e1-9e33-c80aa9429562",
+            "goal": _POSITION,
+            "reached": _POSITION,
+            "gtid": _GTID,
+            "problem": "",
+        }
+    ],
+}
 _ADDRESS: Final = {
     "name": "shop/orders",
     "version": 4,
@@ -120,6 +154,8 @@ _ADDRESS: Final = {
 BODIES: Final[dict[str, Any]] = {
     "createTask": CONFIG,
     "replaceTask": CONFIG,
+    "lockSource": {"reason": "new disks", "for_s": "7200"},
+    "beginCutover": {"tasks": [_NAME, "carts"], "timeout_s": 60, "resume": False, "reason": "move to db2"},
     "beginEdit": {"host": "laptop", "pid": "4711", "force": "false"},
     "endEdit": {"host": "laptop", "pid": "4711"},
     "pauseTask": _REASON,
@@ -229,6 +265,10 @@ ANSWERS: Final[dict[str, Any]] = {
         "items": [{"task": _NAME, "before": ["core-a"], "after": ["core-b"]}],
         "done": True,
     },
+    "Cutover": {"apiVersion": "v1", "kind": "Cutover"} | _CUTOVER,
+    "CutoverList": {"apiVersion": "v1", "kind": "CutoverList", "items": [_CUTOVER]},
+    "Source": {"apiVersion": "v1", "kind": "Source"} | _SOURCE,
+    "SourceList": {"apiVersion": "v1", "kind": "SourceList", "items": [_SOURCE]},
     "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
     "ProcessList": {"apiVersion": "v1", "kind": "ProcessList", "items": [_PROCESS]},
     "ProcessLog": {

@@ -36,7 +36,7 @@ def idempotent(app: App, requests: Requests) -> App:
             await app(scope, receive, send)
             return
         try:
-            key = _key(given)
+            key = facts_of(scope).request = _key(given)
             message = await receive()
             body = bytes(message.get("body", b""))
             of = fingerprint("POST", scope["path"], scope["query_string"], body)

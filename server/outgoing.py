@@ -47,6 +47,12 @@ class OutgoingOperations:
                     error.code, error.what, found=f"{destination.key}: {error.found}", wanted=error.wanted
                 )
 
+    def check_address(self, host: str, port: int) -> None:
+        """Raises ConfigError E1050 likewise."""
+        for each in self._lists():
+            if not each.may_permit(host, port):
+                raise refusal(host, port, (), each)
+
     def obey(self) -> None:
         """Connections that this process opens from now on obey the list of the cluster."""
         set_cluster_list(self._list.entries())

@@ -35,6 +35,7 @@ from server.audit import Audit
 from server.audit_file import AuditFile
 from server.authentication import Verifier
 from server.background_work import BackgroundWork
+from server.cutovers import CutoverDriver, CutoverOperations
 from server.membership import Membership
 from server.outgoing import OutgoingOperations
 from server.table_definitions import OpenDefinitions
@@ -100,6 +101,7 @@ def _run(
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
     operations = TaskOperations(coordinator, layout)
+    cutovers = CutoverOperations(coordinator, layout, operations)
     audit = Audit(AuditLog(coordinator, layout), host, file)
     background_work: list[BackgroundWork] = []
     process = uuid.uuid4().hex
@@ -114,12 +116,14 @@ def _run(
         probes = AddressProbes(books, lambda: membership.is_master, host, obey=outgoing.obey)
         owner = Owner(by="server", host=host, pid=os.getpid())
         duties = Duties(coordinator, layout, owner, {"unused-nodes": partial(remove_unused, coordinator, layout)})
-        background_work.append(BackgroundWork(operations, membership, audit, requests, duties, probes))
+        driver = CutoverDriver(coordinator, layout, operations, owner, cutovers.begun)
+        background_work.append(BackgroundWork(operations, membership, audit, requests, duties, probes, driver))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        app = create_app(coordinator, layout, Access(token, jwt, audit, certificates), open_definitions, operations)
+        access = Access(token, jwt, audit, certificates)
+        app = create_app(coordinator, layout, access, open_definitions, operations, cutovers)
         served = with_warnings(app, coordinator.warnings)
         noted = audit.refusals.note
         serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping, refused=noted)

@@ -27,6 +27,7 @@ class Facts(msgspec.Struct, kw_only=True):
         code: of the error that the request ends with.
         changes: of a configuration or a login.
         replayed: the answer is that of an earlier request with the same idempotency key.
+        request: its idempotency key, once it is known to be one.
         dry_run: nothing is changed.
         repeated: it confirms what an earlier request did, which has the entry.
     """
@@ -41,6 +42,7 @@ class Facts(msgspec.Struct, kw_only=True):
     code: str = ""
     changes: list[Difference] = []
     replayed: bool = False
+    request: str = ""
     dry_run: bool = False
     repeated: bool = False
 

@@ -67,12 +67,13 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     promoted. `retention_headroom_s`: seconds until the source may purge binlog that the task still needs.
     `lag_s`: age of the oldest change that the source has and the sink has not acknowledged, 0 without one, null if
     unknown; `lag_at_most`: it is an upper bound; `lag_note`: why it is unknown or a bound. `clock_skew_s`: seconds that
-    the source's clock is ahead of the Core's. `figures_age_s`: seconds since the Core wrote these figures;
-    `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer, since when, with
-    which error and effect, null if nothing. `source_shared`: the source is read over a connection that tasks of one
-    Core share (`source.share`), null if that is not known. `problems`: errors, most basic first, also those that are
-    retried. `verification`: the last result of `replicator verify`, null without one. `addresses`: of the address book:
-    what is wanted, what is in use, and why it is not the same."""
+    the source's clock is ahead of the Core's. `behind_bytes`, `behind_transactions`: of the source's log that are not
+    delivered (by GTID; of a source that is Kafka, records), null if unknown. `figures_age_s`: seconds since the Core
+    wrote these figures; `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer,
+    since when, with which error and effect, null if nothing. `source_shared`: the source is read over a connection that
+    tasks of one Core share (`source.share`), null if that is not known. `problems`: errors, most basic first, also
+    those that are retried. `verification`: the last result of `replicator verify`, null without one. `addresses`: of
+    the address book: what is wanted, what is in use, and why it is not the same."""
 
     api_version: str = API_VERSION
     kind: str = "Task"

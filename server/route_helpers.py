@@ -18,8 +18,17 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, check_responses, group_responses, outgoing_responses, responses
+from server import (
+    access_responses,
+    check_responses,
+    cutover_responses,
+    group_responses,
+    outgoing_responses,
+    responses,
+)
 from server.addresses import Address, AddressList, AddressOperations
+from server.checks import CheckOperations
+from server.cutovers import CutoverOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.outgoing import OutgoingOperations
@@ -27,6 +36,7 @@ from server.positions import Positions
 from server.process_logs import ProcessLogs
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
+from server.source_operations import Source, SourceList, SourceOperations
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
 from server.versions import VersionOperations
@@ -60,6 +70,10 @@ ANSWERS = (
     group_responses.GroupList,
     group_responses.Moves,
     group_responses.Drain,
+    Source,
+    SourceList,
+    cutover_responses.Cutover,
+    cutover_responses.CutoverList,
     Address,
     AddressList,
     access_responses.TokenList,
@@ -201,11 +215,14 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
 GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
+CutoversOf = Annotated[CutoverOperations, Depends(_of_app("cutovers", CutoverOperations))]
+SourcesOf = Annotated[SourceOperations, Depends(_of_app("sources", SourceOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
+ChecksOf = Annotated[CheckOperations, Depends(_of_app("checks", CheckOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]

@@ -22,7 +22,7 @@ from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
-from replicator.coordination.tasks.checks import VERB, TaskCheckResults
+from replicator.coordination.sources.source_locks import SourceLocks
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.maintenance import Maintenance
@@ -32,7 +32,6 @@ from replicator.coordination.tasks.status import Status
 from replicator.coordination.tasks.verifications import Verifications
 from replicator.errors import ConfigError, CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
 from replicator.model.quarantine import TaskOrders
-from replicator.model.task_check import TaskCheck
 from replicator.model.verification import VerificationReport
 from replicator.telemetry.log import get_logger
 from server.added_tables import orders_with
@@ -60,7 +59,6 @@ class TaskOperations:
         self._orders = OrdersStore(coordinator, layout)
         self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
-        self._checks = TaskCheckResults(self._overview.cache, layout)
         self._stopped = StoppedCores(coordinator, layout)
         self.edits = EditLocks(coordinator, layout)
 
@@ -176,12 +174,7 @@ class TaskOperations:
         proof = self.edits.proof(name, edit_token) if edit_token is not None else ""
         present, old = self._present(name)
         if version is not None and version != present:
-            raise VersionConflict(
-                "E4006",
-                f"task '{name}' was changed by another process",
-                found=f"version {present}",
-                wanted=f"{version}",
-            )
+            raise _stale(name, present, version)
         if old is None and config.name != name:
             raise ConfigError(
                 "E1009",
@@ -279,21 +272,39 @@ class TaskOperations:
 
     # Steering
 
-    def pause(self, name: str, by: str, reason: str) -> None:
-        self._desire(name, "paused", by, reason)
+    def expect(self, name: str, version: int | None) -> None:
+        """Raises VersionConflict E4006 unless `version` is that of the task's configuration; None: any."""
+        present = self._registry.version(name)
+        if version is not None and version != present:
+            raise _stale(name, present, version)
 
-    def resume(self, name: str, by: str, reason: str) -> None:
-        self._desire(name, "running", by, reason)
+    def pause(self, name: str, by: str, reason: str, dry_run: bool = False) -> None:
+        self._desire(name, "paused", by, reason, dry_run)
 
-    def _desire(self, name: str, desired: str, by: str, reason: str) -> None:
+    def resume(self, name: str, by: str, reason: str, dry_run: bool = False) -> None:
+        self._desire(name, "running", by, reason, dry_run)
+
+    def _desire(self, name: str, desired: str, by: str, reason: str, dry_run: bool) -> None:
         self._not_deleting(name)
-        if self._desired(name) != desired:
+        if not dry_run and (self._desired(name) != desired or self._in_cutover(name)):
             self._status.set(name, desired, by, reason)
             # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
             self._note(name, "pause" if desired == "paused" else "resume", by, reason)
 
-    def retry(self, name: str, by: str, take_over: bool = False, reason: str = "") -> CommandRecord:
-        """take_over: the sink's position, which is of a term that ZooKeeper does not know, is the task's own.
+    def _in_cutover(self, name: str) -> bool:
+        """Then an operator's order ends that."""
+        try:
+            return bool(self._status.read(name).cutover)
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return False
+
+    def retry(
+        self, name: str, by: str, take_over: bool = False, reason: str = "", dry_run: bool = False
+    ) -> CommandRecord | None:
+        """take_over: the sink's position, which is of a term that ZooKeeper does not know, is the task's own; dry_run:
+        no command.
 
         Raises ProcessError E5007 unless the task is FAILED, and with `take_over` unless that is why.
         """
@@ -317,12 +328,14 @@ class TaskOperations:
                 wanted="E3111",
                 fix=f"Omit --take-over: `replicator task retry {name}`.",
             )
+        if dry_run:
+            return None
         arguments = {"take_over": "true" if take_over else "", "reason": reason}
         return self._commands.submit(name, "retry", {key: value for key, value in arguments.items() if value}, by)
 
-    def restart(self, name: str, by: str, reason: str = "") -> CommandRecord:
-        """Lets the RUNNING instance end its worker at a transaction boundary and start another one. Raises ProcessError
-        E5007 unless the task runs or is about to."""
+    def restart(self, name: str, by: str, reason: str = "", dry_run: bool = False) -> CommandRecord | None:
+        """Lets the RUNNING instance end its worker at a transaction boundary and start another one; dry_run: no
+        command. Raises ProcessError E5007 unless the task runs or is about to."""
         self._not_deleting(name)
         view = self.task(name)
         running = (State.RUNNING.value, State.STARTING.value, State.DRAINING.value)
@@ -336,27 +349,9 @@ class TaskOperations:
                 wanted="running",
                 fix=f"{command} starts it; `replicator task describe {name}` shows its state.",
             )
+        if dry_run:
+            return None
         return self._commands.submit(name, "restart", {"reason": reason} if reason else {}, by)
-
-    def check(self, name: str) -> TaskCheck | None:
-        """What the Core that leads the task has found last; None before the first check."""
-        self._overview.catch_up(0.0)
-        return self._checks.read(name, self.task(name).uid)
-
-    def order_check(self, name: str, by: str) -> CommandRecord:
-        """Raises ProcessError E5007 where no Core leads the task, or it has no configuration."""
-        self._not_deleting(name)
-        view = self.task(name)
-        if view.running is None or view.config is None:
-            raise ProcessError(
-                "E5007",
-                f"there is no Core that can check task '{name}'",
-                found="no Core takes part in its election" if view.running is None else "it has no configuration",
-                wanted="a Core that leads it, and a configuration",
-                fix="Start a Core, or check it from a file on a host with its secrets: "
-                "`replicator check -f TASK.yaml`.",
-            )
-        return self._commands.submit(name, VERB, {}, by)
 
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
         """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""
@@ -435,6 +430,10 @@ class TaskOperations:
                 if self._overview.deleted(name):
                     self._removed(name)
 
+    def end_source_locks(self) -> list[str]:
+        """Of sources that were locked for a time, which is over. Done by the master; harmless twice."""
+        return SourceLocks(self._coordinator, self._layout).expire(now_ms())
+
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)
         if self._desired(name) == "deleted":
@@ -453,6 +452,11 @@ class TaskOperations:
         """The deed is done: an entry that can't be written must not make it look undone."""
         with contextlib.suppress(CoordinationError):
             self._history.append(name, HistoryRecord(kind=kind, time_ms=now_ms(), by=by, reason=reason, **more))
+
+
+def _stale(name: str, present: int, version: int) -> VersionConflict:
+    what = f"task '{name}' was changed by another process"
+    return VersionConflict("E4006", what, found=f"version {present}", wanted=f"{version}")
 
 
 def _target(view: TaskOverview, to: str) -> InstanceOverview:

@@ -25,6 +25,7 @@ from tests.servers import (
     topic_prefix,
     zookeeper,
 )
+from tests.support.file_order import in_order
 
 __all__ = [
     "database",
@@ -65,7 +66,16 @@ def _same_host_options() -> Iterator[None]:
     os.environ.update(before)
 
 
+def _limit(item: pytest.Item) -> float:
+    """Seconds that a test may take."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark is not None and mark.args else 0.0
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = in_order(
+        items, lambda item: item.nodeid.partition("::")[0], lambda name: name.startswith("tests/failover/"), _limit
+    )
     for item in items:
         if SERVER_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.servers)

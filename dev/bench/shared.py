@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -76,6 +77,13 @@ class Site:
         """Seconds of the Core's children: template, workers, relay."""
         return sum(sum(each.cpu_times()[:2]) for each in psutil.Process(self._core.pid).children(recursive=True))
 
+    def cpu_of_the_reader(self) -> float:
+        """Seconds of the process that has the connection: the relay, or the worker of the only task."""
+        what = "shared stream started" if self._shared else "worker started"
+        lines = [line for line in self._core.log_path.read_text().splitlines() if what in line]
+        pid = int(re.findall(r"\bpid\W+(\d+)", lines[-1])[0])
+        return sum(psutil.Process(pid).cpu_times()[:2])
+
     def close(self) -> None:
         self._cluster.close()
         self._coordinator.close()
@@ -95,21 +103,26 @@ def _load(mysql: MySQL, rows: int) -> None:
     connection.close()
 
 
-def _run(mysql: MySQL, zookeeper: ZooKeeper, tasks: int, share: str, rows: int) -> tuple[float, float, float]:
-    """(MB sent, CPU seconds of the server, CPU seconds of the Core's processes)"""
+def _run(mysql: MySQL, zookeeper: ZooKeeper, tasks: int, share: str, rows: int) -> tuple[float, ...]:
+    """(MB sent, CPU seconds of the server, of the Core's processes, of the one that reads from the server)"""
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-bench-") as folder:
         site = Site(mysql, zookeeper, Path(folder), tasks, share) if tasks else None
         try:
             server = psutil.Process(mysql.pid)
-            before = _sent(mysql), sum(server.cpu_times()[:2]), site.cpu() if site else 0.0
+            before = _seen(mysql, server, site)
             _load(mysql, rows)
             if site is not None:
                 wait_for(site.caught_up, "all tasks at the end of the log", 240, every=0.2)
-            after = _sent(mysql), sum(server.cpu_times()[:2]), site.cpu() if site else 0.0
+            after = _seen(mysql, server, site)
         finally:
             if site is not None:
                 site.close()
-    return (after[0] - before[0]) / 1e6, after[1] - before[1], after[2] - before[2]
+    return tuple(end - begin for begin, end in zip(before, after, strict=True))
+
+
+def _seen(mysql: MySQL, server: psutil.Process, site: Site | None) -> tuple[float, ...]:
+    own = (site.cpu(), site.cpu_of_the_reader()) if site is not None else (0.0, 0.0)
+    return (_sent(mysql) / 1e6, sum(server.cpu_times()[:2]), *own)
 
 
 def measured(mysql: MySQL, zookeeper: ZooKeeper, tasks: int, rows: int, tries: int) -> Iterator[Entry]:
@@ -125,6 +138,8 @@ def measured(mysql: MySQL, zookeeper: ZooKeeper, tasks: int, rows: int, tries: i
         yield figure(f"{name}.sent", "MB", [each[0] for each in runs])
         yield figure(f"{name}.cpu_of_the_source", "s", [max(0.0, each[1] - writer) for each in runs], 2)
         yield figure(f"{name}.cpu_of_the_core", "s", [each[2] for each in runs], 2)
+        if count == 1 or share == "auto":
+            yield figure(f"{name}.cpu_of_the_reader", "s", [each[3] for each in runs], 2)
 
 
 def main() -> int:

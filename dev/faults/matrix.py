@@ -224,4 +224,19 @@ MATRIX: tuple[Row, ...] = (
         "A Core is killed while its host is drained",
         "The drain goes on: it takes nothing when it is started again, until the drain is ended",
     ),
+    Row(
+        135,
+        "Tasks of one source are stopped together under load (cut-over)",
+        "All stop at one position with the same rows delivered, and continue from there",
+    ),
+    Row(
+        136,
+        "A party of a cut-over has no Core: it was killed",
+        "It ends at its timeout and names the task; the others, which had stopped, continue; nothing twice",
+    ),
+    Row(
+        137,
+        "A source is locked for maintenance; the Server that wrote it and the leader are killed",
+        "Its tasks stay paused on any host, and continue by themselves when it is unlocked",
+    ),
 )

@@ -1,5 +1,5 @@
-"""`python -m dev.fetch [zookeeper kafka mysql mariadb registry redis mysql-5.6 ...]`: fill the cache, all servers if
-none is named."""
+"""`python -m dev.fetch [zookeeper kafka mysql mariadb registry redis prometheus mysql-5.6 ...]`: fill the cache, all
+servers if none is named."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dev.errors import DevError
 from dev.fetch import databases, jars
+from dev.fetch.prometheus import prometheus_root
 from dev.fetch.redis import redis_root
 from dev.fetch.releases import MARIADB, MYSQL, OLDER
 from dev.progress import say
@@ -22,6 +23,7 @@ _FETCH: dict[str, Callable[[], Path]] = {
     "mariadb": partial(databases.template, MARIADB),
     "registry": jars.registry_libs,
     "redis": redis_root,
+    "prometheus": prometheus_root,
     **{release.name: partial(databases.template, release) for release in OLDER},
 }
 

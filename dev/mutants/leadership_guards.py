@@ -152,9 +152,16 @@ LEADERSHIP: tuple[Guard, ...] = (
     Guard(
         "nothing is started under a status that can't be read",
         "replicator/coordination/leadership/leading.py",
-        'if view.desired in ("paused", UNKNOWN):',
-        'if view.desired == "paused":',
+        "    if view.desired == UNKNOWN or is_halted(facts, view):\n        return [Pause()]",
+        "    if is_halted(facts, view):\n        return [Pause()]",
         (_DECISION,),
+    ),
+    Guard(
+        "a task of a cut-over runs until its goal",
+        "replicator/coordination/leadership/leading.py",
+        "view.stop_at is None or known is None or reached(known.position, view.stop_at)",
+        "True",
+        ("tests/unit/coordination/leadership/test_stop_at.py",),
     ),
     Guard(
         "a fault of a host is handed over to each process once",

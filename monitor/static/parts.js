@@ -1,4 +1,4 @@
-// Keeps parts of a page current that the event stream does not have, and copies commands.
+// Keeps parts of a page current that the event stream does not have.
 //
 //   data-part   address of the HTML of the part; data-every: ms between two questions for it, 0: never
 "use strict";
@@ -13,7 +13,6 @@ async function refresh(part) {
     if (!answer.ok || part.dataset.part !== address) return;
     const fresh = new DOMParser().parseFromString(`<div>${await answer.text()}</div>`, "text/html").body.firstElementChild;
     for (const { name, value } of part.attributes) fresh.setAttribute(name, value);
-    showCopying(fresh);
     morph(part, fresh);
   } catch {
     // The Monitor does not answer: the banner says so.
@@ -29,27 +28,5 @@ async function keepCurrent(part) {
   }
 }
 
-// Without a script there is nothing to press: the command can be selected.
-function showCopying(place) {
-  for (const button of place.querySelectorAll(".copy")) button.hidden = false;
-}
-
-async function copy(button) {
-  const code = button.parentElement.querySelector("code");
-  try {
-    await navigator.clipboard.writeText(code.textContent);
-    button.textContent = "Copied";
-  } catch {
-    getSelection().selectAllChildren(code); // no clipboard without HTTPS: it is selected, to be copied by hand
-    button.textContent = "Selected";
-  }
-  setTimeout(() => { button.textContent = "Copy"; }, 1500);
-}
-
-document.addEventListener("click", (event) => {
-  const button = event.target.closest(".copy");
-  if (button) copy(button);
-});
 document.querySelector('.tabs [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
-showCopying(document);
 for (const part of document.querySelectorAll("[data-part]")) keepCurrent(part);

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import Final
+
+import msgspec
 
 from replicator.backup.archive import Backup
 from replicator.backup.nodes import SavedNode, in_order, prefix
@@ -13,8 +16,11 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.recipes.fencing import raise_base
 from replicator.coordination.recipes.records import FencingRecord, SequenceRecord
 from replicator.coordination.recipes.sequences import restored
-from replicator.coordination.records import ReplicaIdRecord, dump, load
-from replicator.errors import CoordinationError, NodeExists
+from replicator.coordination.records import GroupRecord, ReplicaIdRecord, dump, load
+from replicator.errors import CoordinationError, NodeExists, VersionConflict
+
+_GROUPS: Final = "task-groups/"
+_TRIES: Final = 5
 
 
 class SharedNodes:
@@ -40,16 +46,44 @@ class SharedNodes:
         self._coordinator.set(path, node.data, self._coordinator.get(path).stat.version)
 
     def write(self, tasks: Sequence[str]) -> None:
-        """`tasks`: if any, only their replica ids. Ids and fencing tokens rise in any case."""
+        """`tasks`: if any, only their replica ids and pins. Ids and fencing tokens rise in any case."""
         names: dict[str, str] = {}
         known: dict[str, set[bytes]] = {}
         for node in in_order(self._part.nodes):
             path = f"{self._layout.root}/{node.path}"
             if path.startswith(f"{self._layout.sequences}/"):
                 self._raise_sequence(path, node)
+            elif node.path.startswith(_GROUPS) and node.path.count("/") == 1:
+                self._pins(path, node, tasks)
             elif path != self._layout.fencing and (not tasks or self._is_of(node, tasks)):
                 self._create(node, names, known)
         self._raise_fencing()
+
+    def _pins(self, path: str, node: SavedNode, tasks: Sequence[str]) -> None:
+        """Cores that run already have written the group's node: the pins of the backup are added to it. Those that were
+        set since stay, and the Cores place the tasks again."""
+        try:
+            wanted = load(GroupRecord, node.data, path)
+        except CoordinationError:
+            return  # the Cores make another one
+        pins = {task: host for task, host in wanted.pins.items() if not tasks or task in tasks}
+        if tasks:
+            wanted = GroupRecord(pins=pins)
+        for _ in range(_TRIES if pins or not tasks else 0):
+            with contextlib.suppress(NodeExists):
+                self._coordinator.create(path, dump(wanted), parents=True)
+                return
+            present = self._coordinator.get(path)
+            try:
+                record = load(GroupRecord, present.data, path)
+            except CoordinationError:
+                return
+            if not pins.keys() - record.pins.keys():
+                return
+            merged = msgspec.structs.replace(record, pins={**pins, **record.pins})
+            with contextlib.suppress(VersionConflict):
+                self._coordinator.set(path, dump(merged), present.stat.version)
+                return
 
     def _raise_sequence(self, path: str, node: SavedNode) -> None:
         """Above all ids that were given out after the backup. Repeated, it leaves the counter as it is."""

@@ -177,6 +177,7 @@ class TaskRestore:
             status = load(StatusRecord, node.data) if node is not None else StatusRecord()
         except CoordinationError:
             status = StatusRecord(desired="paused", reason="the status in the backup can't be read")
+        status = msgspec.structs.replace(status, cutover="", at=None)  # the cut-over is not in the backup
         if status.desired != "running":
             return status, status.desired
         reason = ""

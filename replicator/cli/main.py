@@ -33,6 +33,7 @@ LAZY = {
     "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
     "machine": ("Drain a machine before maintenance.", "replicator.cli.machine"),
     "group": ("Show groups of Cores and spread their tasks.", "replicator.cli.group"),
+    "source": ("Lock a source while it is changed.", "replicator.cli.source"),
     "ddns": ("Manage names for addresses of servers.", "replicator.cli.ddns"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
     "bundle": ("Collect what support needs into a file.", "replicator.cli.bundle"),

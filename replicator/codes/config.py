@@ -105,7 +105,8 @@ CODES: Final[dict[str, Entry]] = table(
         "E1050": (
             "outgoing address not allowed",
             "The list of outgoing addresses of this host or of the cluster does not have the address of a server that "
-            "the task uses, or that a server of it named: a broker, for instance. Nothing was sent to it.",
+            "the task uses, or that a server of it named (a broker, for instance), or an address that was to be set in "
+            "the address book. Nothing was sent to it.",
             "Correct the address in the configuration, or add it to the list (`replicator docs security`): "
             "--allow-outgoing of each Core and Server, or `replicator cluster outgoing set`. Then "
             "`replicator task retry NAME`.",

@@ -24,6 +24,18 @@ CODES: Final[dict[str, Entry]] = table(
             "The Monitor has charts of certain spans of time.",
             "Use one of the spans that are named.",
         ),
+        "E5133": (
+            "form not complete",
+            "A form that was sent to the Monitor does not have what the action needs.",
+            "Load the page again, and fill in the form.",
+        ),
+        "E5134": (
+            "Server of another tree",
+            "The Server that the Monitor asks for people who act does not list the Monitor among its processes: it has "
+            "another ZooKeeper or root, or the Monitor can't register.",
+            "Correct --server of the Monitor. In a tree that an earlier release has secured, run `replicator cluster "
+            "secure` once.",
+        ),
         "E5145": (
             "unknown window of time",
             "The address of a timeline has times that are not understood, or that are not in order.",

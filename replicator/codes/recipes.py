@@ -76,6 +76,52 @@ _PROCESS: Final = table(
             "An item of a queue is too large, or not text.",
             "Store the data elsewhere, and put its address into the queue.",
         ),
+        "E5150": (
+            "tasks cannot stop together",
+            "A task of a cut-over does not run, has no position yet, has an end, or its snapshot is not complete. "
+            "Nothing was changed.",
+            "`replicator task cutover ... --dry-run` shows each task. Correct it, or leave the task out.",
+        ),
+        "E5151": (
+            "cut-over failed",
+            "A task of a cut-over failed, was deleted, or was ordered otherwise, or the cut-over was cancelled. The "
+            "tasks that were stopped continue, unless --keep was given.",
+            "`replicator task describe NAME` and `replicator task history NAME` show the cause. Repeat the command.",
+        ),
+        "E5152": (
+            "cut-over not in time",
+            "Not all tasks of a cut-over had stopped within its timeout. Those that were stopped continue, unless "
+            "--keep was given.",
+            "Wait until the tasks have caught up with their sources, or give a longer --timeout.",
+        ),
+        "E5153": (
+            "no such cut-over",
+            "There is no cut-over of this id. The newest 50 are kept.",
+            "`replicator task cutover --list` shows them.",
+        ),
+        "E5154": (
+            "cut-over is over",
+            "A cut-over that has reached its positions, or has failed, can't be cancelled.",
+            "None required: `replicator task resume NAME` resumes tasks that stay paused.",
+        ),
+        "E5160": (
+            "source locked",
+            "An operator has locked the source of the task for maintenance. The task is paused at a transaction "
+            "boundary and continues by itself when the source is unlocked.",
+            "None required. `replicator source ls` shows who has locked it, and why; `replicator source unlock` ends "
+            "it.",
+        ),
+        "E5161": (
+            "source locked already",
+            "Another operator has locked the source.",
+            "Wait until it is unlocked, or agree with that person. `replicator source ls` shows who it is.",
+        ),
+        "E5162": ("source not locked", "The source is not locked.", "See `replicator source ls`."),
+        "E5163": (
+            "no such source",
+            "No task reads from this address, and it is not locked.",
+            "Give the address as the tasks have it: `replicator source ls`.",
+        ),
         "E5142": (
             "command not found",
             "The command that should run under a lock does not exist or cannot be executed.",

@@ -5,6 +5,7 @@ Made from the configuration as data, so that a list of tasks loads no models.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,12 @@ def destination(config: Mapping[str, Any] | None, limit: int | None = None) -> s
     while len(parts) > 1 and len(", ".join(parts)) > limit:
         parts.pop()
     return shortened(", ".join(parts), limit)
+
+
+def registry(config: Mapping[str, Any] | None) -> str:
+    """`http://r1:8081`, of several the first and how many more; "" without a schema registry."""
+    url = _section(_section(_section(config, "sink"), "debezium"), "schema_registry").get("url")
+    return re.sub(r"//[^/@]*@", "//", url if isinstance(url, str) else _first(url))
 
 
 def shortened(text: str, limit: int) -> str:

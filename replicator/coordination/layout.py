@@ -23,6 +23,8 @@
         /outgoing                                   addresses that tasks may connect to (OutgoingRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
+        /cutovers/ID                                tasks that are to stop together (CutoverRecord), trimmed
+        /source-locks/SOURCE                        there while a source is locked for maintenance (SourceLockRecord)
         /ddns/APP/DOMAIN                            an address of the address book (AddressRecord)
         /ddns/APP/DOMAIN/probe                      whether its server answers (ProbeRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
@@ -369,6 +371,21 @@ class Layout:
     @property
     def fencing(self) -> str:
         return f"{self.root}/fencing"
+
+    @property
+    def source_locks(self) -> str:
+        return f"{self.root}/source-locks"
+
+    def source_lock(self, source: str) -> str:
+        """`source`: host:port or ddns:APP/DOMAIN."""
+        return f"{self.source_locks}/{escape(source)}"
+
+    @property
+    def cutovers(self) -> str:
+        return f"{self.root}/cutovers"
+
+    def cutover(self, id_: str) -> str:
+        return f"{self.cutovers}/{escape(id_)}"
 
     @property
     def locks(self) -> str:

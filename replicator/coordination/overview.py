@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from replicator.coordination.records import (
     StatusRecord,
     TaskFigures,
 )
+from replicator.coordination.sources.source_locks import LockedSource, SourceLocks, sources_of
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.coordination.tasks.orders import OrdersStore
@@ -155,6 +157,7 @@ class Overview:
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
         self._groups = GroupReader(coordinator, layout)
+        self._source_locks = SourceLocks(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
         found = self._machines.list()
@@ -173,20 +176,25 @@ class Overview:
     def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
         """Every task, by name. Raises NotConnected; whatever else is wrong with a task stands in its `problems`."""
         present = self.machines() if machines is None else machines
-        found, groups = [], self._known_groups()
+        found, groups, locked = [], self._known_groups(), self._source_locks.all()
         for name in self.names():
             try:
-                found.append(self.task(name, present, groups))
+                found.append(self.task(name, present, groups, locked))
             except NodeMissing:
                 continue  # deleted meanwhile
         return found
 
     def task(
-        self, name: str, machines: list[MachineNode] | None = None, groups: KnownGroups | None = None
+        self,
+        name: str,
+        machines: list[MachineNode] | None = None,
+        groups: KnownGroups | None = None,
+        locked: Mapping[str, LockedSource] | None = None,
     ) -> TaskOverview:
         """Raises NodeMissing E5003 (no such task), NotConnected."""
         view = _joined(self._stored(name), self.machines() if machines is None else machines)
         _add_group(view, self._known_groups() if groups is None else groups)
+        _add_source_lock(view, self._source_locks.all() if locked is None else locked)
         return view
 
     def _known_groups(self) -> KnownGroups:
@@ -289,6 +297,18 @@ def _add_group(view: TaskOverview, groups: KnownGroups) -> None:
         view.problems.append(found.to_dict())
 
 
+def _add_source_lock(view: TaskOverview, locked: Mapping[str, LockedSource]) -> None:
+    for name in sources_of(view.config, resolved_sources(view)) if locked else ():
+        if name in locked:
+            view.problems.append(locked[name].problem().to_dict())
+
+
+def resolved_sources(view: TaskOverview) -> list[str]:
+    """Addresses of the book that its source uses, or is to use."""
+    used = [one for one in view.addresses if one.section == "source"]
+    return [address for one in used for address in (one.in_use, one.wanted) if address]
+
+
 def _add_instances(view: TaskOverview, field: Field, machines: list[MachineNode]) -> None:
     by_owner = {machine.owner: machine for machine in machines}
     instances = [
@@ -350,7 +370,8 @@ def _add_figures(view: TaskOverview) -> None:
         view.figures_old = view.figures_age_s > OLD_SECONDS
     if view.figures_old:
         note = f"the figures are {view.figures_age_s:.0f} s old: the Core does not report"
-        figures = msgspec.structs.replace(figures, lag_s=None, lag_note=note, rows_per_s=None)
+        unknown = {"lag_s": None, "rows_per_s": None, "behind_bytes": None, "behind_transactions": None}
+        figures = msgspec.structs.replace(figures, lag_note=note, **unknown)
     checkpoint = view.checkpoint
     view.position, view.gtid = figures.position, figures.gtid
     if checkpoint is not None:
@@ -358,6 +379,7 @@ def _add_figures(view: TaskOverview) -> None:
         view.gtid = view.gtid or checkpoint.position.gtid
     view.rows, view.transactions, view.rows_per_s = figures.rows, figures.transactions, figures.rows_per_s
     view.lag_s, view.lag_at_most, view.lag_note = figures.lag_s, figures.lag_at_most, figures.lag_note
+    view.behind_bytes, view.behind_transactions = figures.behind_bytes, figures.behind_transactions
     view.clock_skew_s, view.retention_headroom_s = figures.clock_skew_s, figures.retention_headroom_s
     view.source_shared, view.retrying = figures.source_shared, figures.retrying
     view.last_event_ms, view.checkpoint_ms = figures.last_event_ms, figures.checkpoint_ms

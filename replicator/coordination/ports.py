@@ -210,5 +210,6 @@ class Coordinator(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends the session: its ephemeral nodes go at once, all in one transaction (as when a session expires)."""
+        """Ends the session: its ephemeral nodes go at once, all in one transaction (as when a session expires).
+        Listeners are called with LOST, once, before this returns."""
         ...

@@ -17,6 +17,8 @@ from replicator.errors import CoordinationError
 from replicator.model.activity import Activity
 from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.histogram import Histogram
+from replicator.model.position import Position
 from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
@@ -91,7 +93,8 @@ class CommitRecord(Record):
 class StatusRecord(Record):
     """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"; purge: deleted with the
     position that the task leaves at its sink. `restoring`: the task is being restored from a backup and not complete
-    yet, so no Core becomes a contender; it is "paused" besides, for Cores that do not know this."""
+    yet, so no Core becomes a contender; it is "paused" besides, for Cores that do not know this. `cutover`: id of the
+    cut-over that the task is stopped for; `at`: where alone it is to be paused, running until then."""
 
     desired: str = "running"
     by: str = ""
@@ -99,6 +102,8 @@ class StatusRecord(Record):
     reason: str = ""
     purge: bool = False
     restoring: bool = False
+    cutover: str = ""
+    at: Position | None = None
 
 
 class MaintenanceRecord(Record):
@@ -228,9 +233,10 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
     acknowledged, 0 without one, None: unknown; lag_at_most: it is an upper bound; lag_note: why it is unknown or a
     bound, else "". clock_skew_s: seconds that the source's clock is ahead of the Core's, None: not measured.
     last_event_ms: commit time of the last delivered event; checkpoint_ms: time of the last checkpoint, 0 without one.
-    `retention_headroom_s`: seconds until the source may purge a binlog file that the task still needs; None: never, or
-    unknown. `source_shared`: the source is read over a connection that tasks of the Core share; None: not known.
-    `retrying`: what the task retries, None: nothing."""
+    behind_bytes, behind_transactions: of the source's log that are not delivered (`model/behind.py`), measured every
+    few seconds; None: unknown. `retention_headroom_s`: seconds until the source may purge a binlog file that the task
+    still needs; None: never, or unknown. `source_shared`: the source is read over a connection that tasks of the Core
+    share; None: not known. `retrying`: what the task retries, None: nothing."""
 
     epoch: int = 0
     position: str = ""
@@ -242,6 +248,8 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
     lag_at_most: bool = False
     lag_note: str = ""
     clock_skew_s: float | None = None
+    behind_bytes: int | None = None
+    behind_transactions: int | None = None
     retention_headroom_s: float | None = None
     source_shared: bool | None = None
     last_event_ms: int = 0
@@ -295,8 +303,19 @@ class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     addresses: list[AddressFigures] = []
 
 
+class CoreCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Events of a Core since its start, by kind (`model/core_events.py`); what never happened is missing. fenced:
+    operations of ended terms that were stopped; checkpoint_failures: writes of lastCommit that failed;
+    unsupported_events: of the source, that stopped a task or a table."""
+
+    fenced: dict[str, int] = {}
+    checkpoint_failures: dict[str, int] = {}
+    unsupported_events: dict[str, int] = {}
+
+
 class MachineRecord(Record):
-    """/machines/HOST: one write a second per Core, whatever the number of tasks."""
+    """/machines/HOST: one write a second per Core, whatever the number of tasks. `requests`: to ZooKeeper, by the time
+    until their answer (`telemetry/zookeeper_requests.py`); None: an older Core."""
 
     host: str
     pid: int
@@ -310,6 +329,8 @@ class MachineRecord(Record):
     memory_total_bytes: int = 0
     rss_bytes: int = 0
     session_timeout_s: float = 0.0
+    counts: CoreCounts = CoreCounts()
+    requests: Histogram | None = None
     tasks: dict[str, TaskFigures] = {}
 
 

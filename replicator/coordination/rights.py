@@ -73,6 +73,10 @@ TABLE: Final[Mapping[str, Rights]] = {
     "ddns/*": Rights("r", "cdr"),
     "ddns/*/*": Rights("r", "cdrw"),
     "ddns/*/*/probe": Rights("r", "rw"),
+    "source-locks": Rights("r", "cdr"),
+    "source-locks/*": Rights("r", "rw"),
+    "cutovers": Rights("r", "cdr"),
+    "cutovers/*": Rights("r", "rw"),
     "ids": Rights("cr", "cr"),
     "ids/replicas": Rights("cdr", "dr"),
     "ids/replicas/*": Rights("rw", "r"),
@@ -133,6 +137,8 @@ TABLE: Final[Mapping[str, Rights]] = {
 
 FIXED: Final = (
     "tasks",
+    "cutovers",
+    "source-locks",
     "ddns",
     "ids",
     "ids/replicas",

@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from replicator.model.histogram import Histogram
+
 PUBLISH_BUCKETS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 """Upper bounds of the histogram of publish durations, seconds; longer ones are counted behind them. They are the same
 for all tasks and versions of a record: a new list needs a new field."""
@@ -23,18 +25,15 @@ class Activity(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         busy_ms: time in which each of `BUSY_STAGES` worked.
         blocked_ms: time in which each of `BLOCKED_STAGES` waited.
-        publishes: number of commits by duration, one for each of `PUBLISH_BUCKETS` and one for longer ones, without
-            zeros at the end. The duration is that from the first change that is handed to the sink to its
-            acknowledgement; commits without changes do not count.
-        publish_ms: sum of these durations.
+        publishes: durations of commits, in `PUBLISH_BUCKETS`: from the first change that is handed to the sink to its
+            acknowledgement. Commits without changes do not count.
         bytes: of keys and values that were delivered.
         inflight_records, inflight_bytes: handed to the sink and not acknowledged, now.
     """
 
     busy_ms: tuple[int, ...] = ()
     blocked_ms: tuple[int, ...] = ()
-    publishes: tuple[int, ...] = ()
-    publish_ms: int = 0
+    publishes: Histogram = Histogram()
     bytes: int = 0
     inflight_records: int = 0
     inflight_bytes: int = 0
@@ -46,18 +45,6 @@ class Activity(msgspec.Struct, frozen=True, array_like=True):
     def blocked_s(self, stage: str) -> float:
         """Seconds in which one of `BLOCKED_STAGES` waited."""
         return _seconds(self.blocked_ms, BLOCKED_STAGES.index(stage))
-
-    @property
-    def publish_count(self) -> int:
-        return sum(self.publishes)
-
-    def cumulative(self) -> tuple[int, ...]:
-        """Number of publish durations up to each bound, at last of all."""
-        counts, total = [], 0
-        for index in range(len(PUBLISH_BUCKETS) + 1):
-            total += self.publishes[index] if index < len(self.publishes) else 0
-            counts.append(total)
-        return tuple(counts)
 
 
 def _seconds(values: tuple[int, ...], index: int) -> float:

@@ -26,6 +26,8 @@ class AuditEntry(msgspec.Struct, kw_only=True):
         outcome: "done"; "failed", nothing was changed; "refused", by missing rights; "replayed", nothing was done
             again; "unknown", whether it was done.
         changes: of the configuration or the login.
+        number: increases from entry to entry, with gaps; 0 where it has none, as in the file of a Server.
+        request: the Idempotency-Key of the request, "" without one.
         suppressed: number of requests before this one that failed or were refused and have no entry.
     """
 
@@ -45,3 +47,5 @@ class AuditEntry(msgspec.Struct, kw_only=True):
     code: str = ""
     changes: list[Difference] = []
     suppressed: int = 0
+    request: str = ""
+    number: int = 0

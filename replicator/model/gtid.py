@@ -170,6 +170,10 @@ class GtidSet:
                 result._intervals[tsid] = left
         return result
 
+    def count(self) -> int:
+        """Number of transactions in the set."""
+        return sum(after - first for intervals in self._intervals.values() for first, after in intervals)
+
     def subset(self, other: GtidSet) -> bool:
         """True when everything of this set is in the other one."""
         return not self.subtract(other)
@@ -266,6 +270,11 @@ class MariaDBPosition:
 
     def contains(self, domain: int, sequence: int) -> bool:
         return domain in self._domains and sequence <= self._domains[domain][1]
+
+    def distance(self, later: MariaDBPosition) -> int:
+        """How many sequence numbers `later` is ahead, over all domains."""
+        known = {domain: sequence for domain, (_, sequence) in self._domains.items()}
+        return sum(max(0, last - known.get(domain, 0)) for domain, (_, last) in later._domains.items())
 
     def subset(self, other: MariaDBPosition) -> bool:
         return all(other.contains(domain, last) for domain, (_, last) in self._domains.items())

@@ -21,7 +21,8 @@ class SchemaRecord(msgspec.Struct, frozen=True):
         text: the statement's beginning, for people.
         data: definitions, as `replicator.schema.record_codec` packs them.
         scope: base and read: the patterns of the tables that the task followed from there on; None: not said.
-        ahead: base: records of kind read that hold from a later position.
+        ahead: base: records that it keeps of those before it: definitions that hold from a later position, statements
+            behind its position, and what operators supplied.
     """
 
     kind: Literal["base", "read", "ddl", "set"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from replicator.model.activity import PUBLISH_BUCKETS, Activity
 from replicator.model.batch import Batch
+from replicator.model.histogram import HistogramMeter
 
 
 class ActivityMeter:
@@ -17,8 +17,7 @@ class ActivityMeter:
         self.read = self.decode = self.write = self.commit = 0.0
         self.decode_blocked = self.write_blocked = 0.0
         self.bytes = self.inflight_records = self.inflight_bytes = 0
-        self._publishes = [0] * (len(PUBLISH_BUCKETS) + 1)
-        self._publish = 0.0
+        self._publishes = HistogramMeter(PUBLISH_BUCKETS)
 
     def decoding(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The same batches. What it takes to make one is time of the stage `decode`; what happens between is not."""
@@ -42,22 +41,17 @@ class ActivityMeter:
         self.bytes += size
 
     def published(self, seconds: float) -> None:
-        self._publishes[bisect_left(PUBLISH_BUCKETS, seconds)] += 1
-        self._publish += seconds
+        self._publishes.observe(seconds)
 
     def dropped(self) -> None:
         """The session has ended: what was in flight is read and written again."""
         self.inflight_records = self.inflight_bytes = 0
 
     def activity(self) -> Activity:
-        counts = list(self._publishes)
-        while counts and not counts[-1]:
-            counts.pop()
         return Activity(
             busy_ms=tuple(round(spent * 1000) for spent in (self.read, self.decode, self.write, self.commit)),
             blocked_ms=(round(self.decode_blocked * 1000), round(self.write_blocked * 1000)),
-            publishes=tuple(counts),
-            publish_ms=round(self._publish * 1000),
+            publishes=self._publishes.histogram(),
             bytes=self.bytes,
             inflight_records=self.inflight_records,
             inflight_bytes=self.inflight_bytes,

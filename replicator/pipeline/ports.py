@@ -55,8 +55,9 @@ class Source(Protocol):
     def end_position(self) -> Position:
         """Where the source's log ends now: for `--until-current`. Raises SourceError."""
 
-    def observe(self) -> SourceEnd:
-        """Of the server that is read, for lag. From any thread. Raises SourceUnavailable, SourceError."""
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
+        """Of the server that is read, for lag; how far it is from `delivered`. From any thread. Raises
+        SourceUnavailable, SourceError."""
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Seconds until the source may purge what comes after `position`; None when it never does.

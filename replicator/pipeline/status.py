@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from replicator.errors import SourceUnavailable
 from replicator.model.batch import Batch
+from replicator.model.behind import Behind, nothing
 from replicator.model.lag import Lag, LagFacts, lag
 from replicator.model.position import Position
 from replicator.model.position_order import reached
@@ -67,6 +68,7 @@ class PipelineStatus:
         self._caught_up = False
         self._proof_ms = self._unread_ms = self._asked_ms = 0
         self._source_lost = self._stumbled = False
+        self._behind = Behind()  # when the source was asked last
         self._skew_ms: int | None = None
         self._waiting_ms = self._undelivered_ms = self._delivered_ms = 0
         self._outstanding = False
@@ -125,6 +127,8 @@ class PipelineStatus:
     def _caught_up_at(self, now_ms: int) -> None:
         self._caught_up, self._proof_ms, self._unread_ms, self._source_lost = True, now_ms, 0, False
         self._stumbled = False
+        if self.place is not None and not (self._waiting_ms or self._undelivered_ms):
+            self._behind = nothing(self.place)
         if not self._waiting_ms and self._streaming:
             self._undelivered_ms = 0  # it was delivered after all, or belongs to the task no longer
 
@@ -160,9 +164,10 @@ class PipelineStatus:
         self._asked_ms = self._now_ms()
         return self._asked_ms
 
-    def asked(self, end: Position | None, time_ms: int) -> None:
-        """Its log ended at `end` at or after `time_ms`; None: it did not answer."""
-        place = self.place
+    def asked(self, end: Position | None, time_ms: int, behind: Behind = Behind()) -> None:  # noqa: B008 - frozen
+        """Its log ended at `end` at or after `time_ms`; None: it did not answer. `behind`: what of it was not delivered
+        then."""
+        place, self._behind = self.place, behind
         if end is None or place is None:
             self._source_lost = True
         elif reached(place, end):
@@ -188,6 +193,12 @@ class PipelineStatus:
             source_lost=self._source_lost,
             skew_ms=self._skew_ms,
         )
+
+    @property
+    def behind(self) -> Behind:
+        """What of the source's log is not delivered: as of the time when the source was asked last, or nothing where
+        it has shown since that it has nothing more."""
+        return self._behind
 
     def lag(self) -> Lag:
         facts = self.facts()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.position import Place, Position
 from replicator.model.schema_history import SchemaRecord, ServerDefinitions
@@ -92,11 +94,10 @@ class History:
         has_base = bool(records) and records[0].kind == "base"
         if has_base and not self._missed(position):
             return records
-        manual = [] if has_base else [record for record in records if record.kind == "set"]
-        records = [self._first(position), *manual]
-        for record in records:
-            self._store.append(record)
-        return records
+        manual = () if has_base else tuple(record for record in records if record.kind == "set")
+        first = msgspec.structs.replace(self._first(position), ahead=manual)
+        self._store.append(first)
+        return [first]
 
     def _missed(self, position: Position) -> bool:
         """Whether a position was set, or is that of a sink after a restore, beyond a statement that changes a table, or
@@ -178,17 +179,22 @@ class History:
     # Compaction
 
     def _compact(self, records: Sequence[SchemaRecord], state: SchemaState, position: Position) -> None:
-        """Statements behind `position` are kept; lost in a crash right here, they will come by again."""
+        """One record takes the place of all, with what it has to keep of them: a crash leaves the old ones or it."""
         covers = PositionCoverage(position, mariadb=self.mariadb)
         if sum(record.kind != "ddl" or covers.covers_statement(record) for record in records) <= COMPACT:
             return
-        self._store.append(base(state.schema, position, scope=self._scope, ahead=self._unreached(state)))
-        for record in records[1:]:
-            if record.kind == "ddl" and not covers.covers_statement(record):
-                self._store.append(record)
-        for key, data in state.manual.items():
-            effects = Effects(((*key, data),))
-            self._store.append(SchemaRecord("set", position, data=pack(effects, folded=state.schema.folded)))
+        behind = [
+            record
+            for one in records
+            for record in (one, *one.ahead)
+            if record.kind == "ddl" and not covers.covers_statement(record)
+        ]
+        manual = [
+            SchemaRecord("set", position, data=pack(Effects(((*key, data),)), folded=state.schema.folded))
+            for key, data in state.manual.items()
+        ]
+        ahead = (*self._unreached(state), *(msgspec.structs.replace(one, text="") for one in behind), *manual)
+        self._store.append(base(state.schema, position, scope=self._scope, ahead=ahead))
 
     def _unreached(self, state: SchemaState) -> tuple[SchemaRecord, ...]:
         future = state.future

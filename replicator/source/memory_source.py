@@ -9,6 +9,7 @@ import time
 from typing import Literal
 
 from replicator.errors import PositionGone, ReplicatorError, SourceError, SourceUnavailable
+from replicator.model.behind import Behind, behind
 from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.source.binlog_layout import HEADER, MAGIC, opening, packets, split_events
@@ -69,6 +70,10 @@ class MemoryServer:
         """The content of every file that is not purged, oldest first."""
         with self.changed:
             return {name: bytes(content) for name, content in self._files.items()}
+
+    def sizes(self) -> dict[str, int]:
+        with self.changed:
+            return {name: len(content) for name, content in self._files.items()}
 
     def start(self) -> Position:
         with self.changed:
@@ -184,8 +189,10 @@ class MemorySource:
     def end_position(self) -> Position:
         return self._server.end()
 
-    def observe(self) -> SourceEnd:
-        return SourceEnd(self._server.end(), 0)
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
+        end = self._server.end()
+        left = behind(delivered, end, self._server.sizes()) if delivered is not None else Behind()
+        return SourceEnd(end, 0, left)
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Nothing is purged behind our back."""

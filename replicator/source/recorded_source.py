@@ -39,7 +39,7 @@ class RecordedSource:
     def end_position(self) -> Position:
         return Position(self._files[-1].name, self._size(self._files[-1]))
 
-    def observe(self) -> SourceEnd:
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
         return SourceEnd(self.end_position())
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:

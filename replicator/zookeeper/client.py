@@ -35,6 +35,7 @@ from replicator.coordination.ports import (
 from replicator.coordination.rights import ALL, OPEN, Guard, Role
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
 from replicator.host.addresses import parse_ensemble
+from replicator.telemetry.zookeeper_requests import measured
 from replicator.zookeeper.access import NO_ACCESS, Access, of_environment, require_secured
 from replicator.zookeeper.admission import Admission
 from replicator.zookeeper.attempts import UNREACHABLE
@@ -193,8 +194,8 @@ class ZookeeperCoordinator:
 
     def _ask(self, path: str, send: Callable[[], AsyncResult[T]]) -> T:
         self._refuse_unless_connected(path)
-        deadline = time.monotonic() + self.request_timeout
-        return self._wait(send(), path, deadline)
+        with measured() as began:
+            return self._wait(send(), path, began + self.request_timeout)
 
     def create(
         self,
@@ -258,15 +259,15 @@ class ZookeeperCoordinator:
 
     def _get_some(self, paths: Sequence[str]) -> list[Node | None]:
         self._refuse_unless_connected(paths[0])
-        deadline = time.monotonic() + self.request_timeout
-        pending = [self._client.get_async(path) for path in paths]
         found: list[Node | None] = []
-        for path, result in zip(paths, pending, strict=True):
-            try:
-                data, stat = self._wait(result, path, deadline)
-                found.append(Node(data or b"", _stat(stat)))
-            except NodeMissing:
-                found.append(None)
+        with measured() as began:
+            pending = [self._client.get_async(path) for path in paths]
+            for path, result in zip(paths, pending, strict=True):
+                try:
+                    data, stat = self._wait(result, path, began + self.request_timeout)
+                    found.append(Node(data or b"", _stat(stat)))
+                except NodeMissing:
+                    found.append(None)
         return found
 
     def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
@@ -286,12 +287,13 @@ class ZookeeperCoordinator:
         if not paths:
             return []
         self._refuse_unless_connected(paths[0])
-        deadline = time.monotonic() + self.request_timeout
-        # Answers come in the order of the requests: what follows a sync is as new as the leader.
-        synced = self._client.sync_async(paths[0])
-        pending = [self._client.exists_async(path) for path in paths]
-        self._wait(synced, paths[0], deadline)
-        stats = [self._wait(result, path, deadline) for path, result in zip(paths, pending, strict=True)]
+        with measured() as began:
+            deadline = began + self.request_timeout
+            # Answers come in the order of the requests: what follows a sync is as new as the leader.
+            synced = self._client.sync_async(paths[0])
+            pending = [self._client.exists_async(path) for path in paths]
+            self._wait(synced, paths[0], deadline)
+            stats = [self._wait(result, path, deadline) for path, result in zip(paths, pending, strict=True)]
         return [None if stat is None else _stat(stat) for stat in stats]
 
     def catch_up(self, path: str) -> None:

@@ -20,8 +20,11 @@ def read_audit(
     audit: AuditOf,
     task: Annotated[str, Query(description="only entries of this task", max_length=200)] = "",
     by: Annotated[str, Query(description="only entries of this login, such as ann or token:ci", max_length=200)] = "",
+    operation: Annotated[str, Query(description="only entries of this operation", max_length=50)] = "",
     outcome: Annotated[str, Query(description="only entries with this outcome", max_length=20)] = "",
     since_ms: Annotated[int, Query(description="only entries since this time", ge=0, lt=1 << 62)] = 0,
+    until_ms: Annotated[int, Query(description="only entries up to this time; 0: all", ge=0, lt=1 << 62)] = 0,
+    before: Annotated[int, Query(description="only entries with a smaller number; 0: all", ge=0, lt=1 << 31)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST, description="number of entries, the newest ones")] = 200,
 ) -> Response:
     """Returns entries of the audit: requests that changed something, failed or were refused, oldest first. Entries of
@@ -29,6 +32,8 @@ def read_audit(
     a task shows its changes to others."""
 
     def wanted(entry: AuditEntry) -> bool:
-        return (not task or entry.task == task) and by in ("", entry.by) and outcome in ("", entry.outcome)
+        asked = ((task, entry.task), (by, entry.by), (operation, entry.operation), (outcome, entry.outcome))
+        in_time = not until_ms or entry.time_ms <= until_ms
+        return in_time and all(wanted in ("", found) for wanted, found in asked)
 
-    return reply(access_responses.Audit(items=audit.read(limit, wanted, since_ms)))
+    return reply(access_responses.Audit(items=audit.read(limit, wanted, since_ms, before)))

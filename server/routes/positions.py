@@ -27,6 +27,7 @@ from server.route_helpers import (
     OperationsOf,
     PositionsOf,
     SealingOf,
+    Version,
     body_of,
     documented,
     only,
@@ -63,13 +64,23 @@ def history(positions: PositionsOf, name: Name) -> Response:
     openapi_extra=_SET,
     operation_id="setPosition",
 )
-def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
+def set_position(
+    positions: PositionsOf,
+    operations: OperationsOf,
+    name: Name,
+    by: By,
+    arguments: Arguments,
+    version: Version,
+    dry_run: DryRun = False,
+) -> Response:
     """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"offsets"}, {"at": time},
     {"begin": "latest"} or "earliest" (the end of the source's log when the task continues, or the beginning of what it
     has), or {"transaction_start": "true"} (the start of the transaction at the current position). 409 E5007 while the
-    task runs, 409 E4006 if the position has changed meanwhile. The source is not asked whether it has the position: a
+    task runs, 409 E4006 if the position has changed meanwhile, 412 E4006 if If-Match is given and not the version of
+    the configuration. The source is not asked whether it has the position: a
     wrong one stops the task when it resumes, with E2206 or E2209."""
     given = only(arguments, "file", "offset", "gtid", "offsets", "at", "begin", "transaction_start", "reason")
+    operations.expect(name, version)
     target = _target(positions, name, given)
     if dry_run:
         return reply(responses.position_changed(name, positions.preview(name, target), done=False))

@@ -17,6 +17,7 @@ from server.route_helpers import (
     Name,
     OperationsOf,
     SealingOf,
+    Version,
     body_of,
     documented,
     only,
@@ -43,11 +44,13 @@ DryRun = Annotated[bool, Query(description="check everything, but write nothing"
     operation_id="quarantineTable",
 )
 def quarantine(
-    operations: OperationsOf, definitions: DefinitionsOf, name: Name, by: By, arguments: Arguments
+    operations: OperationsOf, definitions: DefinitionsOf, name: Name, by: By, arguments: Arguments, version: Version
 ) -> Response:
     """Puts {"table": "database.table"} in quarantine: its rows are left out from the position at which the task
     receives the command. {"release": "true"} ends the quarantine. Applying a configuration does not change it. 422
-    E1003 or E2205 for a table that the task does not replicate or does not know."""
+    E1003 or E2205 for a table that the task does not replicate or does not know, 412 E4006 if If-Match is given and
+    not the version of the configuration."""
+    operations.expect(name, version)
     given = only(arguments, "table", "release", "reason")
     release = given.get("release", "false")
     if release not in ("true", "false"):

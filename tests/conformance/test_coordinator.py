@@ -131,6 +131,17 @@ def test_a_closed_session_refuses(session):
         other.get("/")
 
 
+def test_listeners_learn_that_their_session_was_closed(session):
+    other = session()
+    seen: list[Connection] = []
+    other.on_connection(seen.append)
+    other.close()
+    assert seen == [Connection.LOST]
+    assert other.connection is Connection.LOST
+    other.close()
+    assert seen == [Connection.LOST]
+
+
 def test_watches_fire_once(session, zk, top):
     other = session()
     path = zk.create(f"{top}/w", b"")

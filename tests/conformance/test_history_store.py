@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator
+from replicator.coordination.ports import Coordinator, Node
 from replicator.coordination.records import dump
 from replicator.coordination.tasks.schema_nodes import SchemaNodes, SchemaPart
 from replicator.errors import CoordinationError, LeadershipLost, ProcessError
@@ -149,3 +150,22 @@ def test_a_part_that_is_not_ours_is_refused(memory_nodes: Nodes) -> None:
     memory_nodes.coordinator.create(memory_nodes.layout.schema_prefix(TASK), b"garbage", sequential=True)
     with pytest.raises(CoordinationError, match="E4009"):
         store.load()
+
+
+def test_who_reads_while_a_base_takes_the_place_of_all_reads_again(memory_nodes: Nodes) -> None:
+    """A new term, or an operator's tool: without the base it would begin a history from the server's definitions."""
+    for record in (BASE, DDL, SET):
+        memory_nodes.store().append(record)
+    meanwhile = [NEXT]
+
+    class Compacted:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(memory_nodes.coordinator, name)
+
+        def get_many(self, paths: Sequence[str]) -> list[Node | None]:
+            while meanwhile:
+                memory_nodes.store().append(meanwhile.pop())
+            return memory_nodes.coordinator.get_many(paths)
+
+    reader = SchemaNodes(Compacted(), memory_nodes.layout, TASK, "")
+    assert list(reader.load()) == [NEXT]

@@ -15,6 +15,9 @@ from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.records import AddressFigures
 from tests.failover.bus import Bus
 from tests.failover.target_bus import TargetBus
+from tests.failover.test_snapshots import OPTIONS, ROWS, a_part, each_row_once, progress
+from tests.failover.test_source_changes import hand_over
+from tests.support.changes import Changes, fill
 from tests.support.present import present
 
 pytestmark = pytest.mark.timeout(240)
@@ -70,6 +73,27 @@ def test_86_a_change_under_load_repoints_the_source(make_bus: MakeBus, make_mysq
     wait_for(lambda: "answers for" in bus.cluster.cli("ddns", "get", SOURCE), "the Server's probe", 30)
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
+
+
+def test_86_a_change_while_a_snapshot_reads_the_source(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    """The rest of the rows is read from the new primary, which the former one has fed: each row once."""
+    primary, replica = group(make_mysql)
+
+    def before(bus: Bus) -> None:
+        set_address(bus, SOURCE, primary.address)
+        fill(bus.database, f"{bus.name}.stock", ROWS)
+
+    source = {"address": f"ddns:{SOURCE}", "snapshot": OPTIONS}
+    bus = make_bus(database=primary, source=source, before=before, rate=20)
+    with Changes(primary, f"{bus.name}.stock", ROWS + 200, seed=8, pause=0.002):
+        part = a_part(bus)
+    hand_over(bus, primary, replica)
+    bus.database = replica
+    set_address(bus, SOURCE, replica.address)
+    with Changes(replica, f"{bus.name}.stock", ROWS + 200, seed=9, pause=0.002, after=1_000_000):
+        wait_for(lambda: at(bus, replica.address), "the task to read from the new primary", 60)
+        wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 90, every=0.3)
+    each_row_once(bus, part)
 
 
 def test_85_a_server_that_lacks_gtids_is_refused(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from dev.servers.ensembles import KafkaCluster
 from dev.servers.ports import free_port
 from tests.failover.bus import Bus
 from tests.failover.test_consumers import stand
+from tests.support.long_run import LONG
 from tests.support.present import present
 
 pytestmark = pytest.mark.timeout(300)
@@ -72,14 +73,25 @@ def whole(brokers: KafkaCluster) -> Iterator[KafkaCluster]:
         broker.start()
 
 
-def test_22_26_each_broker_is_killed_in_turn(make_bus: MakeBus, whole: KafkaCluster) -> None:
-    """Among them the leader of each partition, the controller, and the coordinator of the task's transactions."""
+WAYS = [("kill", "restart", "kill")]
+if LONG:
+    WAYS += [("kill", "kill", "kill"), ("restart", "restart", "restart"), ("restart", "kill", "restart")]
+
+
+@pytest.mark.parametrize("ways", WAYS, ids="-".join)
+def test_22_24_26_each_broker_goes_in_turn(make_bus: MakeBus, whole: KafkaCluster, ways: Sequence[str]) -> None:
+    """Among them the leader of each partition, the controller, and the coordinator of the task's transactions. One that
+    is restarted hands its partitions over before."""
     bus = make_bus(kafka=whole, sink={"replication_factor": 3})
-    for broker in whole.members:
-        broker.kill()
-        bus.wait_delivered(30, timeout=90)
-        broker.start()
+    for broker, way in zip(whole.members, ways, strict=True):
+        if way == "restart":
+            broker.restart()
+        else:
+            broker.kill()
+            bus.wait_delivered(30, timeout=90)
+            broker.start()
         in_step(whole, bus)
+        bus.wait_delivered(20, timeout=90)
     clean(bus)
 
 
@@ -96,15 +108,6 @@ def test_22_a_broker_is_killed_at_least_once(make_bus: MakeBus, whole: KafkaClus
     assert len(verdict.duplicated) <= 80 * 3.5 * (outage + 1), "more than was written since the last checkpoint"
     verdict.duplicated.clear()
     assert verdict.clean, str(verdict)
-
-
-def test_24_a_rolling_restart(make_bus: MakeBus, whole: KafkaCluster) -> None:
-    bus = make_bus(kafka=whole, sink={"replication_factor": 3})
-    for broker in whole.members:
-        broker.restart()
-        in_step(whole, bus)
-        bus.wait_delivered(20, timeout=90)
-    clean(bus)
 
 
 def test_25_nothing_is_checkpointed_while_too_few_are_in_step(make_bus: MakeBus, whole: KafkaCluster) -> None:

@@ -93,6 +93,26 @@ def test_lock_run_inside_of_lock_run(start: Start) -> None:
     assert status == 4 and "E4072" in err
 
 
+def test_a_double_barrier_runs_commands_together(start: Start, tmp_path: Path) -> None:
+    """All begin together; the one whose command ends first waits for the others, and each has its own status."""
+    folder = tmp_path / "ran"
+    folder.mkdir()
+    wait = f"touch {folder}/$0; while test ! -e {folder}/go; do sleep 0.05; done; exit $1"
+    options = ["barrier", "wait", "go", "--parties", "2", "--double", "--wait", "60s", "--", "sh", "-c"]
+    first = start(*options, f"touch {folder}/first; exit 3")
+    assert list(folder.iterdir()) == [], "alone it does not begin"
+    second = start(*options, wait, "second", "0")
+    eventually(lambda: {path.name for path in folder.iterdir()} == {"first", "second"})
+    assert first.poll() is None, "its command has ended, and it waits for the other one"
+    (folder / "go").touch()
+    assert (done(first)[0], done(second)[0]) == (3, 0)
+    assert done(start("barrier", "wait", "x", "--parties", "1", "--double"))[0] == 2
+    third, fourth = start(*options, "exit 0"), start(*options, f"touch {folder}/fourth; exec sleep 3")
+    eventually(lambda: (folder / "fourth").exists())
+    fourth.kill()
+    assert done(third)[0] == 0, "one that is gone is not waited for"
+
+
 def test_barrier_queue_and_ids(start: Start) -> None:
     parties = [start("barrier", "wait", "go", "--parties", "2", "--wait", "60s") for _ in range(2)]
     assert done(start("queue", "put", "work", text="one\ntwo\n"))[0] == 0

@@ -44,8 +44,29 @@ def test_what_changes_nothing_has_no_entry(site: Site) -> None:
 
 def test_parameter_that_an_operation_ignores_does_not_hide_it(site: Site) -> None:
     site.http.post("/tasks", content=PROD)
-    site.http.post(f"/tasks/{NAME}/pause?dry_run=true")
-    assert [entry["operation"] for entry in site.audit(task=NAME)] == ["createTask", "pauseTask"]
+    site.http.post(f"/tasks/{NAME}/maintenance?dry_run=true")
+    assert [entry["operation"] for entry in site.audit(task=NAME)] == ["createTask", "maintainTask"]
+
+
+def test_dry_run_has_no_entry_unless_it_is_refused(site: Site) -> None:
+    site.http.post("/tasks", content=PROD)
+    assert site.http.post(f"/tasks/{NAME}/pause?dry_run=true").json()["desired"] == "running"
+    assert site.http.post(f"/tasks/{NAME}/retry?dry_run=true").status_code == 409
+    assert [entry["operation"] for entry in site.audit(task=NAME)] == ["createTask"]
+    viewer = site.token("viewer")
+    assert site.http.post(f"/tasks/{NAME}/pause?dry_run=true", headers=viewer).status_code == 403
+    assert site.audit(task=NAME)[-1]["outcome"] == "refused"
+
+
+def test_entries_of_an_operation_and_up_to_a_time(site: Site) -> None:
+    site.http.post("/tasks", content=PROD)
+    site.http.post(f"/tasks/{NAME}/pause", headers={"idempotency-key": "key-1"})
+    site.http.post(f"/tasks/{NAME}/resume")
+    (pause,) = site.audit(operation="pauseTask")
+    assert pause["request"] == "key-1"
+    before = site.audit(until_ms=str(pause["time_ms"] - 1))
+    assert pause not in before and all(entry["time_ms"] < pause["time_ms"] for entry in before)
+    assert pause in site.audit(until_ms=str(pause["time_ms"]))
 
 
 def test_failed_command_has_its_code(site: Site) -> None:

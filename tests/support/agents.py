@@ -48,6 +48,8 @@ class FakeWorker(LocalWorker):
         self.offset += count
         self.numbers += 1
         self.say(Progress(self.numbers, self.checkpoint(), urgent, rows=count))
+        if self.spec.until is not None and self.offset >= self.spec.until.offset:
+            self.say(Drained(self.checkpoint()))
 
     def fail(self, code: str, fenced: bool = False) -> None:
         self.say(Failed({"code": code, "what": "made up"}, fenced))

@@ -57,7 +57,7 @@ class Script:
     def end_position(self) -> Position:
         return Position("b.1", 0)
 
-    def observe(self) -> SourceEnd:
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
         return SourceEnd(Position("b.1", 0))
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:

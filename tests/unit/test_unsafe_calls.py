@@ -147,6 +147,7 @@ _CONNECT: Final = {
     "replicator/cli/task/client.py": "the Server, which the user of the command chooses",
     "replicator/cli/task/client_tls.py": "the same",
     "replicator/cli/bundle/host.py": "the processes of the installation, which the user of the command names",
+    "monitor/server_api.py": "httpx, with this transport",
     "replicator/telemetry/http.py": "listens",
     "replicator/host/service_manager.py": "systemd, over a Unix socket",
     "replicator/cli/lock/guard.py": "its parent, over a socket pair",

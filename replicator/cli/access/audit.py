@@ -21,6 +21,7 @@ _SHOWN = 3
 @click.command("audit")
 @click.option("--task", default="", shell_complete=complete_task, help="Only entries of this task, also a deleted one.")
 @click.option("--by", default="", help="Only entries of this login, such as ann or token:ci.")
+@click.option("--operation", default="", help="Only entries of this operation of the API, such as pauseTask.")
 @click.option(
     "--outcome",
     type=click.Choice(["done", "failed", "refused", "replayed", "unknown"]),
@@ -28,6 +29,7 @@ _SHOWN = 3
     help="Only entries with this outcome.",
 )
 @click.option("--since", type=Since(), default=None, help="Only entries since then: 2h, 7d or a date.")
+@click.option("--until", type=Since(), default=None, help="Only entries up to then: 2h, 7d or a date.")
 @click.option(
     "-n",
     "--limit",
@@ -42,8 +44,10 @@ _SHOWN = 3
 def command(
     task: str,
     by: str,
+    operation: str,
     outcome: str | None,
     since: int | None,
+    until: int | None,
     limit: int,
     output: str,
     no_headers: bool,
@@ -53,8 +57,8 @@ def command(
 
     Requires the role admin. `-o json` has each change with its former and its new value.
     """
-    since_ms = str(since) if since else ""
-    answer = client.audit(task=task, by=by, outcome=outcome or "", since_ms=since_ms, limit=str(limit))
+    times = {"since_ms": str(since or ""), "until_ms": str(until or "")}
+    answer = client.audit(task=task, by=by, operation=operation, outcome=outcome or "", **times, limit=str(limit))
     if output != "table":
         click.echo(render.structured(answer, output), nl=False)
     elif answer["items"]:

@@ -15,6 +15,7 @@ LAZY = {
         "pause": "Stop a task at a transaction boundary.",
         "resume": "Resume a paused task.",
         "switchover": "Hand a task over to a standby.",
+        "cutover": "Stop several tasks at one position.",
         "move": "Move a task to another Core of its group.",
         "pin": "Keep a task on one Core of its group.",
         "unpin": "Let a task run on any Core of its group.",

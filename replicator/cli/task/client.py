@@ -149,6 +149,31 @@ class Client:
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
+    def sources(self) -> dict[str, Any]:
+        return self._ask("GET", "/sources")
+
+    def source(self, address: str) -> dict[str, Any]:
+        return self._ask("GET", f"/sources/{_segment(address)}")
+
+    def lock_source(self, address: str, reason: str, seconds: int) -> dict[str, Any]:
+        given = {"reason": reason[:200], "for_s": str(seconds)}
+        return self._ask("PUT", f"/sources/{_segment(address)}/lock", json=given)
+
+    def unlock_source(self, address: str) -> None:
+        self._ask("DELETE", f"/sources/{_segment(address)}/lock")
+
+    def begin_cutover(self, wanted: dict[str, Any], *, dry_run: bool) -> dict[str, Any]:
+        return self._ask("POST", "/cutovers", json=wanted, params=_flag(dry_run))
+
+    def cutovers(self) -> dict[str, Any]:
+        return self._ask("GET", "/cutovers")
+
+    def cutover(self, id_: str) -> dict[str, Any]:
+        return self._ask("GET", f"/cutovers/{quote(id_, safe='')}")
+
+    def cancel_cutover(self, id_: str) -> dict[str, Any]:
+        return self._ask("DELETE", f"/cutovers/{quote(id_, safe='')}")
+
     def machines(self, max_age: int = 0) -> dict[str, Any]:
         return self._ask("GET", "/machines", headers=_aged(max_age))
 

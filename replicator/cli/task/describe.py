@@ -92,6 +92,7 @@ def _facts(task: dict[str, Any], check: dict[str, Any]) -> Iterator[str]:
         **_addresses(task),
         **_retrying(task),
         "Lag": f"{render.lag(task)}{_because(task)}",
+        **_behind(task),
         **_clock(task),
         "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until required binlog may be purged"
         if task.get("retention_headroom_s") is not None
@@ -157,6 +158,15 @@ def _address(one: dict[str, Any]) -> str:
     if one["error"]:
         return f"{text}; {one['error']['code']} {one['error']['what']}"
     return f"{text}; {one['wanted']} is being checked" if one["wanted"] not in ("", one["in_use"]) else text
+
+
+def _behind(task: dict[str, Any]) -> dict[str, str]:
+    """Where there is something."""
+    size, count = task.get("behind_bytes"), task.get("behind_transactions")
+    unit = "records" if size is None else "transactions"
+    parts = [f"{render.size(size)} of binlog"] if size else []
+    parts += [f"{count} {unit}"] if count else []
+    return {"Behind": ", ".join(parts)} if parts else {}
 
 
 def _clock(task: dict[str, Any]) -> dict[str, str]:

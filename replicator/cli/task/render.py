@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -19,6 +19,9 @@ _COLOURS = {"running": "green", "failed": "red", "absent": "red", "unconfigured"
 _UNFINISHED = {"running": "", "paused": ", paused"}
 
 
+_SOURCE_LOCKED: Final = "E5160"
+
+
 def state(item: Item) -> str:
     """The state in a word, behind what operators want where that is not reached yet (`paused wanted, draining`), and
     the code of what went wrong."""
@@ -26,7 +29,8 @@ def state(item: Item) -> str:
     if item["config"] is None and now == "absent" and desired == "running":
         return "unconfigured"
     stands = now in ("failed", "unconfigured")
-    code = item["problems"][0].get("code", "") if stands and item["problems"] else ""
+    codes = [problem.get("code", "") for problem in item["problems"]]
+    code = codes[0] if stands and codes else _SOURCE_LOCKED if now == "paused" and _SOURCE_LOCKED in codes else ""
     wanted = f"{desired} wanted, " if desired in ("paused", "deleted") and now != desired else ""
     told = f"{wanted}{now}{_retrying(item) if not stands else ''}"
     return " ".join(word for word in (told, code, *_beside(item)) if word)
@@ -87,6 +91,15 @@ def lag(item: Item) -> str:
     if item["lag_s"] is not None:
         return f"{'<= ' if item.get('lag_at_most') else ''}{duration(item['lag_s'])}"
     return "-" if item["state"] in ("absent", "unconfigured") else "unknown"
+
+
+def size(value: float) -> str:
+    """Bytes with a decimal unit."""
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
 
 
 def rate(value: float | None) -> str:

@@ -44,25 +44,29 @@ class AuditLog:
                 with contextlib.suppress(NodeMissing):
                     self._coordinator.delete(f"{self._layout.audit}/{name}")
 
-    def read(self, limit: int, wanted: Callable[[AuditEntry], bool], since_ms: int = 0) -> list[AuditEntry]:
-        """The newest `limit` entries that are `wanted`, oldest of them first."""
+    def read(
+        self, limit: int, wanted: Callable[[AuditEntry], bool], since_ms: int = 0, before: int = 0
+    ) -> list[AuditEntry]:
+        """The newest `limit` entries that are `wanted`, oldest of them first. before: the number of an entry, of which
+        only older ones are read; 0: all."""
         found: list[AuditEntry] = []
-        for entry in self._newest_first():
+        for entry in self._newest_first(before):
             if entry.time_ms < since_ms - _CLOCKS_MS or len(found) == limit:
                 break
             if entry.time_ms >= since_ms and wanted(entry):
                 found.append(entry)
         return found[::-1]
 
-    def _newest_first(self) -> Iterator[AuditEntry]:
-        names = self._names()[::-1]
+    def _newest_first(self, before: int) -> Iterator[AuditEntry]:
+        names = [name for name in self._names()[::-1] if not before or _sequence(name) < before]
         for at in range(0, len(names), _CHUNK):
             paths = [f"{self._layout.audit}/{name}" for name in names[at : at + _CHUNK]]
             for path, node in zip(paths, self._coordinator.get_many(paths), strict=True):
                 if node is None:
                     continue
                 with contextlib.suppress(CoordinationError):
-                    yield load(AuditRecord, node.data, path).entry
+                    entry = load(AuditRecord, node.data, path).entry
+                    yield msgspec.structs.replace(entry, number=_sequence(path))
 
     def _names(self) -> list[str]:
         """By sequence, oldest first."""

@@ -175,10 +175,13 @@ class MemoryCoordinator:
 
     def close(self) -> None:
         with self._ensemble.lock:
+            told = self._closed
             self._closed = True
             self._state = Connection.LOST
             self._ensemble.end(self._session)
         self._ensemble.flush()
+        if not told:
+            self._tell(Connection.LOST)
 
     # Faults
 

@@ -39,6 +39,7 @@ from replicator.coordination.tasks.skips import skip
 from replicator.coordination.tasks.status import UNKNOWN
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.position_order import reached
 
 Actions = list[Action]
 
@@ -58,14 +59,14 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
             return done
     if worker is not None and worker.drain_reason is not None:
         return await_drained(facts, now)
-    config = view.config or facts.good
+    config = bounded(view, view.config or facts.good)
     match facts.state:
         case State.STARTING | State.RUNNING:
             return _run(facts, view, config, now)
         case State.IDLE:
             return _begin(facts, view, config, now)
         case State.PAUSED:
-            return [] if view.desired in ("paused", UNKNOWN) else [Retry("resumed")]
+            return [] if view.desired == UNKNOWN or is_halted(facts, view) else [Retry("resumed")]
         case State.UNCONFIGURED:
             return [] if config is None else [Retry("configured")]
         case State.FAILED:
@@ -74,6 +75,24 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
                 return [Save(delivered)]
             return _failed(facts, view) or pass_on(facts, view, now)
     return []
+
+
+def is_halted(facts: Facts, view: TaskView) -> bool:
+    """No worker is to run: the task is to be paused, or its source is locked. A task that is stopped for a cut-over
+    runs until the position that was chosen for it."""
+    if view.held:
+        return True
+    if view.desired != "paused":
+        return False
+    known = facts.checkpoint or view.commit.checkpoint
+    return view.stop_at is None or known is None or reached(known.position, view.stop_at)
+
+
+def bounded(view: TaskView, config: Config | None) -> Config | None:
+    """With the position at which the worker ends by itself."""
+    if config is None or view.stop_at is None:
+        return config
+    return msgspec.structs.replace(config, until=view.stop_at)
 
 
 def await_drained(facts: Facts, now: float) -> Actions:
@@ -86,7 +105,7 @@ def await_drained(facts: Facts, now: float) -> Actions:
 
 def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
     worker = facts.worker
-    if view.desired == "paused" or (view.desired == UNKNOWN and worker is None):
+    if is_halted(facts, view) or (view.desired == UNKNOWN and worker is None):
         return [DrainWorker("pause")]
     if worker is None:
         return _start(facts, view, config, now)
@@ -97,7 +116,7 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
     if config is None or config == worker.config:
         return []
     known = worker.config
-    same = (_of_worker(config), config.orders) == (_of_worker(known), known.orders)
+    same = (_of_worker(config), config.orders, config.until) == (_of_worker(known), known.orders, known.until)
     return [AdoptConfig(config)] if same else [DrainWorker("configure")]
 
 
@@ -115,7 +134,7 @@ def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> A
     unsaved = _unsaved(facts, view)
     if unsaved is not None:
         return [Save(unsaved)]
-    if view.desired in ("paused", UNKNOWN):
+    if view.desired == UNKNOWN or is_halted(facts, view):
         return [Pause()]
     return _start(facts, view, config, now)
 

@@ -284,8 +284,10 @@ class Participant:
         if self.facts.worker is None:
             return
         if self.facts.state is not State.DRAINING:
-            self.on_died()
-            return
+            if self.facts.worker.config.until is None:
+                self.on_died()
+                return
+            self.move(Event.DRAIN)  # it has reached the position that it was started for
         self.move(Event.DRAINED, worker=None, checkpoint=checkpoint or self.facts.checkpoint)
 
     def on_died(self) -> None:

@@ -142,7 +142,8 @@ class Steps:
                 owner.facts = msgspec.structs.replace(owner.facts, worker=worker)
             case Pause():
                 owner.move(Event.PAUSE)
-                self.note("paused")
+                held = self._view.held
+                self.note("paused", reason=f"the source {held} is locked" if held else "")
             case Unconfigure():
                 owner.move(Event.UNCONFIGURE)
             case Retry(kind, by, take_over, reason):

@@ -17,6 +17,7 @@ from replicator.coordination.leadership.election import Contender, Election, Fie
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import HistoryRecord, StatusRecord, TaskFigures
+from replicator.coordination.sources.source_locks import SourceLocks, sources_of
 from replicator.coordination.tasks.commands import Commands, Pending
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.history import KEPT, Entry, History
@@ -29,6 +30,7 @@ from replicator.coordination.tasks.status import UNKNOWN, Status
 from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, NotConnected, ReplicatorError
 from replicator.model.added_tables import visible
+from replicator.model.position import Position
 from replicator.model.quarantine import TaskOrders
 
 HOUR_MS = 3_600_000
@@ -45,12 +47,14 @@ Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 class Config(msgspec.Struct, frozen=True):
     """A validated configuration and the orders of operators for tables; both with the version of the znode
-    they stand in, -1 for none. A worker is started with both, and takes up a change of either."""
+    they stand in, -1 for none. A worker is started with both, and takes up a change of either. `until`: where it ends,
+    for a cut-over."""
 
     version: int
     data: dict[str, Any]
     orders: TaskOrders = TaskOrders()
     orders_version: int = -1
+    until: Position | None = None
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -72,6 +76,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
             orders beside it can't be read: tables that are left out would come back.
         field, own: the contenders, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
+        stop_at: where alone a task that is to be paused stops, for a cut-over; it runs until then.
+        held: the name of its source, where that is locked for maintenance: no worker may run.
         restoring: the task is being restored from a backup, and not complete.
         commit: lastCommit; `commit_error` when its content is not understood.
         delivered: there is no lastCommit, and position history or history show that the task has had a position.
@@ -96,6 +102,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     orders_version: int = -1
     config_error: Problem | None = None
     desired: str = "running"
+    stop_at: Position | None = None
+    held: str = ""
     status_error: Problem | None = None
     restoring: bool = False
     field: Field = Field()
@@ -132,6 +140,7 @@ class _Wishes:
         self.status = Status(coordinator, layout)
         self.maintenance = Maintenance(coordinator, layout)
         self.orders = OrdersStore(coordinator, layout)
+        self.source_locks = SourceLocks(coordinator, layout)
 
 
 class ViewReader:
@@ -159,6 +168,7 @@ class ViewReader:
         self._history = History(coordinator, layout)
         self._position_history = PositionHistory(coordinator, layout)
         self._addresses = TaskAddresses(coordinator, layout)
+        self._last_good: dict[str, Any] | None = None
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(
@@ -214,11 +224,13 @@ class ViewReader:
         return msgspec.structs.replace(
             present,
             desired=desired,
+            stop_at=status.at if desired == "paused" else None,
             status_error=status_error,
             restoring=status.restoring,
             field=field,
             own=field.own(guid, session),
             machines=changed,
+            held=self._held(present, watches),
             maintenance=self._wishes.maintenance.holds(self._task, watches),
             commit=commit,
             commit_error=commit_error,
@@ -308,6 +320,14 @@ class ViewReader:
         if problem is None:
             return msgspec.structs.replace(view, addresses=found)
         return msgspec.structs.replace(view, config=None, config_error=problem, addresses=found)
+
+    def _held(self, view: TaskView, watches: Watches) -> str:
+        """With a configuration that can't be used, the last one that could may be at work: its source counts then."""
+        data = view.config.data if view.config is not None else self._last_good
+        self._last_good = data
+        resolved = [one.wanted for one in view.addresses if one.section == "source" and one.wanted]
+        locked = self._wishes.source_locks.holding(sources_of(data, resolved), watches)
+        return locked.name if locked is not None else ""
 
     def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:
         if data is None:

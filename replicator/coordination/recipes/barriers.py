@@ -103,6 +103,10 @@ class Barrier:
         finally:
             self.withdraw()
 
+    def is_present(self) -> bool:
+        """Whether the others still count this party, which has passed. Raises NotConnected."""
+        return self._session == self._coordinator.session_id and any(party.guid == self._guid for party in self._read())
+
     def withdraw(self) -> None:
         """Removes the own node, and the barrier's with the last one. Raises nothing: it goes with the session."""
         try:

@@ -18,11 +18,12 @@ import msgspec
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op
 from replicator.coordination.records import Record, dump, load
-from replicator.errors import CoordinationError, LeadershipLost, NodeExists, NodeMissing
+from replicator.errors import CoordinationError, LeadershipLost, NodeExists, NodeMissing, NotConnected
 from replicator.model.schema_history import SchemaRecord
 
 PART: Final = 340_000
 """Bytes of a record in one node: Base64 makes 455 kB of them."""
+_TRIES: Final = 5
 _DELETES: Final = 200
 """In one transaction, some 20 kB. ZooKeeper closes the connection of a request over 1 MB."""
 
@@ -52,12 +53,22 @@ class SchemaNodes:
 
     def load(self) -> Sequence[SchemaRecord]:
         """Raises CoordinationError E4009 or E4010 for parts that we can't read, NotConnected."""
+        for _ in range(_TRIES):
+            names = self._names()
+            nodes = self._coordinator.get_many([f"{self._layout.schema(self._task)}/{name}" for name in names])
+            found = [node.data for node in nodes if node is not None]
+            if len(found) == len(names):
+                return self._whole(found)
+            # Some were deleted behind a new base, which is not among the names: what is left would be a history without
+            # its beginning.
+        raise NotConnected("E4002", f"the schema history of '{self._task}' was changed during each read")
+
+    def _whole(self, found: Sequence[bytes]) -> tuple[SchemaRecord, ...]:
+        """The records of which all parts are there, from the last base on."""
         groups: dict[str, list[SchemaPart]] = {}
-        paths = [f"{self._layout.schema(self._task)}/{name}" for name in self._names()]
-        for path, node in zip(paths, self._coordinator.get_many(paths), strict=True):
-            if node is not None:  # else it was deleted behind a new base
-                part = load(SchemaPart, node.data, path)
-                groups.setdefault(part.group, []).append(part)
+        for data in found:
+            part = load(SchemaPart, data, self._layout.schema(self._task))
+            groups.setdefault(part.group, []).append(part)
         whole = [parts for parts in groups.values() if len(parts) == parts[0].count]
         bases = [at for at, parts in enumerate(whole) if parts[0].kind == "base"]
         return tuple(self._record(parts) for parts in (whole[bases[-1] :] if bases else whole))

@@ -8,6 +8,7 @@ from typing import Literal
 from replicator.config.kafka_source import KafkaSource, Offsets
 from replicator.errors import SourceError
 from replicator.kafka.messages import list_offsets
+from replicator.model.behind import Behind, behind
 from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.source.kafka import topics
@@ -36,8 +37,9 @@ class TopicSource:
         """Behind the last record that is committed."""
         return self._at(list_offsets.LAST)
 
-    def observe(self) -> SourceEnd:
-        return SourceEnd(self.end_position())
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
+        end = self.end_position()
+        return SourceEnd(end, behind=behind(delivered, end, {}) if delivered is not None else Behind())
 
     def _at(self, which: Literal[-1, -2] | int) -> Position:
         with closing(connect(self._config, self._login)) as client:

@@ -7,6 +7,7 @@ from functools import partial
 
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError, SourceUnavailable
+from replicator.model.behind import Behind
 from replicator.model.position import Begin, Position
 from replicator.model.replica_id import derived
 from replicator.model.source_end import SourceEnd
@@ -16,6 +17,7 @@ from replicator.mysql.session import Session
 from replicator.source.mysql import dump, named_tables, positions, preflight, replica_id_conflicts, retention_headroom
 from replicator.source.mysql.event_headers import event_length, read_origin
 from replicator.source.mysql.group_member import check_member, hosts_of
+from replicator.source.mysql.log_sizes import LogSizes
 from replicator.source.mysql.origin import OriginReader
 from replicator.source.mysql.stream import MySQLStream
 from replicator.source.shared.terms import Terms, terms
@@ -52,6 +54,7 @@ class MySQLSource:
         self._statements = statements
         self.server_id = server_id or config.server_id or derived(task)
         self.with_terms = False
+        self._log_sizes = LogSizes()
 
     def start_position(self, begin: Begin | None = None) -> Position:
         return self._hosts.first(partial(self._start_position, begin))
@@ -76,14 +79,16 @@ class MySQLSource:
             check_member(server, config)
             return positions.end_position(session, server)
 
-    def observe(self) -> SourceEnd:
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
         """Asks the server that was used last, and no other one: a stream may read from it."""
         with Session(self._hosts.current, self._password) as session:
             server = read_server(session)
             before = time.time_ns()
             clock = session.value(_CLOCK if server.has_fractions else _CLOCK_SECONDS)
             here_ms = (before + time.time_ns()) // 2_000_000
-            return SourceEnd(positions.end_position(session, server), int(clock) // 1000 - here_ms)
+            end = positions.end_position(session, server)
+            left = self._log_sizes.behind(session, server, delivered, end) if delivered is not None else Behind()
+            return SourceEnd(end, int(clock) // 1000 - here_ms, left)
 
     def open(self, position: Position) -> MySQLStream:
         return self._hosts.first(lambda config: self._open(config, position))

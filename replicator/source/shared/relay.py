@@ -30,8 +30,10 @@ from replicator.source.shared.ring import CONTROL, SLOTS, Writer
 RING_BYTES: Final = 16 << 20
 LINGER_SECONDS: Final = 10.0
 _READ_SECONDS: Final = 0.5
-_GATHER_SECONDS: Final = 0.001
-"""Between two times that readers are woken: under load a read then brings more, and wakes them less often."""
+_GATHER_SECONDS: Final = (0.001, 0.008)
+"""Between two times that readers are woken, at least and at most: what a reader costs is above all being woken. It is
+doubled as long as a read brings `_MUCH` bytes, where a few milliseconds are less than what waits to be delivered."""
+_MUCH: Final = 8192
 _PARTS: Final = 8  # of the ring: as much is written at once at most
 _LOOK_SECONDS: Final = 0.5
 WAKE: Final = b"w"
@@ -73,6 +75,7 @@ class Relay:
         self._places: deque[tuple[int, str, int, int]] = deque()  # bytes of the stream, file, offset, created
         self._over = False
         self._woke = 0.0  # when readers were woken last
+        self._gathers = _GATHER_SECONDS[0]
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listener.bind(address(name))
         self._listener.listen(SLOTS)
@@ -84,7 +87,7 @@ class Relay:
         try:
             while not self._over:
                 self._gather()
-                self._take(self._stream.read(_READ_SECONDS))
+                self._take(self._read())
         except SourceUnavailable:
             if not self._over:
                 raise
@@ -101,9 +104,15 @@ class Relay:
     # The dump
 
     def _gather(self) -> None:
-        pause = self._woke + _GATHER_SECONDS - time.monotonic()
+        pause = self._woke + self._gathers - time.monotonic()
         if pause > 0:
             time.sleep(pause)
+
+    def _read(self) -> bytes:
+        data = self._stream.read(_READ_SECONDS)
+        least, most = _GATHER_SECONDS
+        self._gathers = min(most, 2 * self._gathers) if len(data) >= _MUCH else least
+        return data
 
     def _take(self, data: bytes) -> None:
         view = memoryview(data)

@@ -92,8 +92,8 @@ class SharedSource:
     def end_position(self) -> Position:
         return self._source.end_position()
 
-    def observe(self) -> SourceEnd:
-        return self._source.observe()
+    def observe(self, delivered: Position | None = None) -> SourceEnd:
+        return self._source.observe(delivered)
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         return self._source.retention_headroom(position, behind_s, speed)

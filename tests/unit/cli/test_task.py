@@ -138,6 +138,11 @@ def test_lag_that_is_unknown_or_a_bound(cli: Cli, made: World) -> None:
     core.stand(NAME, "running", lag_s=45.0, lag_at_most=True, clock_skew_s=-3.0)
     assert "<= 45s" in cli("task", "get", "--no-headers").stdout
     assert "Clock skew:  the source's clock is 3.0s behind the Core's" in cli("task", "describe", NAME).stdout
+    assert "Behind:" not in cli("task", "describe", NAME).stdout
+    core.stand(NAME, "running", behind_bytes=1_234_567, behind_transactions=89)
+    assert "Behind:      1.2 MB of binlog, 89 transactions" in cli("task", "describe", NAME).stdout
+    core.stand(NAME, "running", behind_transactions=7)
+    assert "Behind:      7 records" in cli("task", "describe", NAME).stdout
 
 
 def test_figures_of_a_host_that_does_not_report_are_old(

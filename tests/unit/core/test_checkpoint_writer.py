@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from core.checkpoint_writer import CheckpointWriter, _Pen
+from core.core_counters import CoreCounters
 from core.protocol import Progress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected, PositionBehind
 from replicator.model.checkpoint import Checkpoint
@@ -46,7 +47,10 @@ class Term:
 class CoreContext:
     def __init__(self) -> None:
         self.failed: list[tuple[str, str]] = []
-        self.writer = CheckpointWriter(lambda task, error: self.failed.append((task, error.code)))
+        self.counters = CoreCounters()
+        self.writer = CheckpointWriter(
+            lambda task, error: self.failed.append((task, error.code)), counters=self.counters
+        )
         self.term = Term()
         self.saved: list[int] = []
         self.writer.start()
@@ -87,10 +91,13 @@ def test_an_unknown_outcome_is_tried_again_with_the_latest(bench):
     bench.term.errors = [NotConnected("E4002", "x")]
     bench.writer.submit("t", progress(1))
     eventually(lambda: bench.saved == [1], 2)
+    assert bench.counters.counts().checkpoint_failures == {"not_connected": 1}
 
 
-@pytest.mark.parametrize("error", [LeadershipLost("E4008", "x"), PositionBehind("E4012", "x")])
-def test_a_term_that_can_not_write_says_so_once_and_writes_no_more(bench, error):
+@pytest.mark.parametrize(
+    ("error", "reason"), [(LeadershipLost("E4008", "x"), "lost"), (PositionBehind("E4012", "x"), "refused")]
+)
+def test_a_term_that_can_not_write_says_so_once_and_writes_no_more(bench, error, reason):
     bench.begin(interval=0)
     bench.term.errors = [error]
     bench.writer.submit("t", progress(1))
@@ -98,6 +105,7 @@ def test_a_term_that_can_not_write_says_so_once_and_writes_no_more(bench, error)
     bench.writer.submit("t", progress(2))
     time.sleep(0.1)
     assert bench.term.written == []
+    assert bench.counters.counts().checkpoint_failures == {reason: 1}
 
 
 def test_the_end_waits_for_a_write_under_way_and_drops_the_rest(bench):

@@ -12,6 +12,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import KEEP_MS, StoppedCores
 from replicator.coordination.records import MachineRecord, StoppedRecord, dump
+from replicator.telemetry.zookeeper_requests import measured
 from tests.support.waiting import eventually
 
 
@@ -97,3 +98,17 @@ def test_waiting_for_a_name_ends_when_asked_to(ensemble: MemoryEnsemble) -> None
     timer.start()
     assert claimant(ensemble, "4" * 32).claim(asked.is_set).host == "host-a"
     timer.join()
+
+
+def test_what_the_core_counts_is_published(ensemble: MemoryEnsemble) -> None:
+    status = claimant(ensemble, "1" * 32)
+    status.counters.fenced("lease")
+    with measured():
+        pass
+    status.claim(never)
+    machine = Machines(ensemble.session(), Layout()).read("host-a")
+    assert machine is not None
+    assert machine.record is not None
+    assert machine.record.counts.fenced == {"lease": 1}
+    assert machine.record.requests is not None
+    assert machine.record.requests.count >= 1

@@ -289,3 +289,23 @@ def night() -> Bus:
     b.report(load1=0.42, memory_bytes=21 << 30)
     c.report(load1=0.1, cores=2, memory_total_bytes=4 << 30, memory_bytes=1 << 30)
     return bus
+
+
+def many(number: int, *, broken: int = 0) -> Bus:
+    """`number` tasks on four hosts with labels, `broken` of them FAILED."""
+    bus = Bus()
+    cores = [bus.core(f"host-{letter}") for letter in "abcd"]
+    failed = {"code": "E3101", "what": "the topic does not exist", "fix": "Create it, then retry the task."}
+    for index in range(number):
+        name = f"shop_{index:04}_to_lake"
+        bus.task(name, host=f"db{index % 7}.shop.internal", labels={"env": "prod" if index % 3 else "test"})
+        bus.commit(name, 4294970001, offset=88_123_456 + index, rows=1000 * index)
+        first, second = cores[index % 4], cores[(index + 1) % 4]
+        if index < broken:
+            first.stand(name, "FAILED", error=failed, since_ms=now_ms() - 60_000)
+        else:
+            first.stand(name, "RUNNING", **_running(10.0 * index, lag=0.02 * (index % 50)))
+        second.stand(name)
+    for core in cores:
+        core.report()
+    return bus

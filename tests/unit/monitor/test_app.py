@@ -17,6 +17,7 @@ from starlette.routing import Mount, Route
 
 from monitor.access import Access
 from monitor.app import create_app
+from monitor.server_api import ServerApi
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator
 from replicator.telemetry.hosts import names
@@ -35,10 +36,12 @@ class Served:
         require_login: bool = False,
         certificate: ServerCertificate | None = None,
         verify: ssl.SSLContext | bool = False,
+        api: ServerApi | None = None,
+        process: str = "",
     ) -> None:
         self.bus = bus
         self.coordinator: MemoryCoordinator = bus.session()
-        self.access = Access(Logins(self.coordinator, bus.layout), required=require_login)
+        self.access = Access(Logins(self.coordinator, bus.layout), required=require_login, offered=api is not None)
         self.app = create_app(
             self.coordinator,
             bus.layout,
@@ -46,6 +49,8 @@ class Served:
             max_streams=max_streams,
             access=self.access,
             certificate=certificate,
+            api=api,
+            process=process,
         )
         socket = bind(Address("127.0.0.1", 0))
         own = names("127.0.0.1", "127.0.0.1")
@@ -72,15 +77,16 @@ def served() -> Iterator[Served]:
 
 def test_a_snapshot_has_its_bar_and_its_figures(served: Served) -> None:
     text = unescape(served.client.get("/").text)
-    assert 'snapshot 42 %<progress max="100" value="42" aria-label="Snapshot">' in text
+    assert 'snapshot 42 % <progress max="100" value="42" aria-label="Snapshot">' in text
+    text = unescape(served.client.get("/api/tasks/orders_to_lake/details").text)
     assert "running, 42 %: 4.2 M of about 10.0 M rows, 1.3 GB, 2 of 7 tables, reading" in text
     (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "orders_to_lake")
     assert (task["snapshot"]["percent"], task["snapshot"]["table"]) == (42, "shop.orders")
 
 
 def test_a_consistent_snapshot_has_its_view(served: Served) -> None:
-    text = unescape(served.client.get("/").text)
-    assert 'consistent: all rows as of <span class="mono">binlog.000041:4711</span>, view opened ' in text
+    text = unescape(served.client.get("/api/tasks/prices/details").text)
+    assert 'all rows as of <span class="mono">binlog.000041:4711</span>, view opened ' in text
     assert "writers locked for 0.7 ms, begun again 2 times, 5\u202f400 rows delivered again" in text
     assert text.count("writers locked") == 1
     (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "prices")
@@ -194,10 +200,17 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
     routes = [route.path for route in served.app.routes if isinstance(route, Route | Mount)]
     assert len(routes) >= 9
     for path in [path.replace("/static", "/static/monitor.js").replace("{name}", "copy_hot_item") for path in routes]:
+        path = path.replace("{action}", "pause")
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.0.2.1", ""):
             answer = served.client.get(path, headers={"host": host})
             assert answer.status_code == 421 and "E5020" in answer.text, (path, host)
             assert "copy_hot_item" not in answer.text and "<" not in answer.text
-        if path not in ("/events", "/login", "/logout"):  # the first does not end, the others are not for GET here
+        if path not in (
+            "/events",
+            "/login",
+            "/logout",
+            "/unlock",
+            "/machines/copy_hot_item/actions/pause",
+        ):  # the first does not end, the others are not for GET here
             for host in ("localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."):
                 assert served.client.get(path, headers={"host": host}).status_code == 200, (path, host)

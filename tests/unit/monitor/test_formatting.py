@@ -53,8 +53,8 @@ def test_spark_stays_in_its_box(points: list[float]) -> None:
     if len(points) < 2 or not max(points):
         assert html == ""
         return
-    line = html.split('polyline points="')[1].split('"')[0]
-    for pair in line.split():
-        x, y = map(float, pair.split(","))
-        assert -0.1 <= x <= formatting.SPARK_WIDTH + 0.1
-        assert 0 <= y <= formatting.SPARK_HEIGHT
+    line = html.split(' d="M')[1].split("L")[1].removesuffix('Z"/></svg>')
+    numbers = [int(number) for number in line.split()]
+    xs, ys = numbers[0:-2:2], numbers[1:-2:2]
+    assert len(xs) == len(points) and xs[-1] == formatting.SPARK_WIDTH and xs == sorted(xs) and xs[0] >= 0
+    assert all(0 <= y <= formatting.SPARK_HEIGHT for y in ys)

@@ -15,7 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor.metrics import exposition
 from monitor.render import Renderer
 from monitor.view import View
+from replicator.coordination.machines.report_ages import ReportAges
+from replicator.coordination.records import CoreCounts
 from replicator.model.activity import Activity
+from replicator.model.histogram import Histogram
 from replicator.model.retrying import Retrying
 from replicator.model.verification import VerifiedTable
 from tests.unit.monitor.scene import Bus, night, small
@@ -62,11 +65,12 @@ def test_every_name_has_the_prefix_and_the_night_parses() -> None:
 
 
 def test_maintenance_retention_headroom_and_dead_letters() -> None:
-    found = samples(Eye(night()).look())
+    view = Eye(night()).look()
+    found = samples(view)
     task = (("task", "sessions_of_three_servers"),)
     assert found[("bus_task_maintenance", task)] == 1
     assert found[("bus_source_retention_headroom_seconds", task)] == 19_000
-    assert found[("bus_dead_letters_total", task)] == 3
+    assert value(view, "bus_dead_letters_total", task=task[0][1], reason="too_large") == 3
     assert found[("bus_target_conflicts_total", task)] == 7
     assert found[("bus_task_maintenance", (("task", "prices"),))] == 0
 
@@ -161,11 +165,29 @@ def test_every_metric_is_documented_and_every_alert_is_about_one() -> None:
     text = exposition(Eye(night()).look(), streams=0, labels=("env",)).decode()
     exported = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
     assert documented((root / "docs/metrics.md").read_text()) == exported
-    rules = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"][0]["rules"]
+    groups = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
     assert len({rule["alert"] for rule in rules}) == len(rules)
     for rule in rules:
-        assert documented(rule["expr"]) and documented(rule["expr"]) <= exported, rule["alert"]
-        assert rule["labels"]["severity"] in ("warning", "critical") and rule["annotations"]["summary"]
+        found = {name.removesuffix("_bucket") for name in documented(rule["expr"])}
+        assert found and found <= exported, rule["alert"]
+        assert rule["labels"]["severity"] in ("info", "warning", "critical")
+        notes = rule["annotations"]
+        assert notes["runbook"] == f"docs/runbooks.md#{rule['alert'].lower()}"
+        assert notes["summary"] and notes["description"].endswith(".")
+        for text in (notes["summary"], notes["description"]):
+            assert documented(text) <= exported, rule["alert"]
+
+
+def test_what_an_alert_refers_to_exists() -> None:
+    root = Path(__file__).parents[3]
+    groups = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"]
+    for rule in (rule for group in groups for rule in group["rules"]):
+        for link in (rule["annotations"]["runbook"], rule["annotations"]["see"]):
+            page, _, anchor = link.partition("#")
+            headings = re.findall(r"^#+ (.*)", (root / page).read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert not anchor or anchor in anchors, (rule["alert"], link)
 
 
 def test_take_overs_are_counted_from_nothing_on() -> None:
@@ -188,7 +210,7 @@ def test_the_last_verification() -> None:
     assert value(view, "bus_verify_last_success_timestamp_seconds", task=task) is None
     (row,) = view.tasks
     assert "target differs from source" in row.notes and row.tone == "warn"
-    html = Renderer().fragments(view, view.read_ms).html["tasks:copy_hot_item"]
+    html = Renderer().details(row, view.read_ms)
     assert "shop.b</span>: 2 missing, 1 extra, 0 different" in html and '<b class="bad">differs</b>' in html
 
 
@@ -203,7 +225,7 @@ def test_labels_are_an_info_metric_only_for_the_chosen_keys() -> None:
 
 
 ACTIVITY = Activity(
-    busy_ms=(1500, 2500, 3500, 4500), blocked_ms=(250, 750), publishes=(1, 0, 2), publish_ms=33, bytes=4711,
+    busy_ms=(1500, 2500, 3500, 4500), blocked_ms=(250, 750), publishes=Histogram((1, 0, 2), 33), bytes=4711,
     inflight_records=5, inflight_bytes=600,
 )  # fmt: skip
 
@@ -237,3 +259,49 @@ def test_each_task_has_a_limited_number_of_series() -> None:
     assert len(counts) == 1000
     assert set(counts.values()) == {counts["task_7"]}
     assert counts["task_7"] <= SERIES_PER_TASK
+
+
+def test_what_is_behind() -> None:
+    task = "copy_hot_item"
+    view = of_task(behind_bytes=4096, behind_transactions=3)
+    assert value(view, "bus_task_behind_bytes", task=task) == 4096
+    assert value(view, "bus_task_behind_transactions", task=task) == 3
+    assert value(of_task(behind_bytes=None), "bus_task_behind_bytes", task=task) is None
+
+
+def test_figures_of_a_core_that_does_not_report_are_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    bus = small()
+    leader = bus.cores["host-a"]
+    figures = leader.figures["copy_hot_item"]
+    figures.activity, figures.behind_bytes = ACTIVITY, 77
+    leader.report()
+    assert value(Eye(bus).look(), "bus_task_behind_bytes", task="copy_hot_item") == 77
+    monkeypatch.setattr(ReportAges, "of", lambda self, name: 7.2)
+    names = {name for name, labels in samples(Eye(bus).look()) if ("task", "copy_hot_item") in labels}
+    assert "bus_task_figures_age_seconds" in names
+    assert not [name for name in names if "stage" in name or "publish" in name or "behind" in name]
+
+
+def test_what_cores_count_begins_at_0() -> None:
+    view = Eye(small()).look()
+    counts = CoreCounts({"sink": 2}, {"lost": 1}, {"ddl": 3})
+    first = msgspec.structs.replace(view.machines[0], counts=counts, requests=Histogram((0, 4), 6))
+    view = msgspec.structs.replace(view, machines=(first, *view.machines[1:]))
+    host, other = first.host, view.machines[1].host
+    assert value(view, "bus_fenced_operations_total", host=host, layer="sink") == 2
+    assert value(view, "bus_fenced_operations_total", host=other, layer="sink") == 0
+    assert value(view, "bus_checkpoint_failures_total", host=host, reason="lost") == 1
+    assert value(view, "bus_checkpoint_failures_total", host=host, reason="refused") == 0
+    assert value(view, "bus_unsupported_events_total", host=host, type="ddl") == 3
+    assert value(view, "bus_unsupported_events_total", host=other, type="statement") == 0
+    name = "bus_zookeeper_request_duration_seconds"
+    assert value(view, f"{name}_bucket", process="core", host=host, le="0.0025") == 4
+    assert value(view, f"{name}_count", process="core", host=other) is None, "an older Core"
+    assert value(view, "bus_build_info", process="core", host=host, version="0.1.0") == 1
+
+
+def test_requests_of_the_monitor_are_known_without_zookeeper() -> None:
+    view = msgspec.structs.replace(View(root="/bus"), stale_since_ms=1)
+    text = exposition(view, streams=0, requests=Histogram((1,), 1)).decode()
+    assert 'bus_zookeeper_request_duration_seconds_count{host="",process="monitor"} 1.0' in text
+    assert 'process="core"' not in text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from monitor.feed import Feed
+from monitor.overview_page import table
 from monitor.render import Renderer
 from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import CHECKED, SnapshotReader
@@ -69,24 +71,36 @@ def test_rows_of_tasks_that_do_nothing_are_not_sent_again() -> None:
                 figures.lease_left_s = 3.0 + now[0] % 3
             core.report()
         feed.publish(renderer.fragments(build(reader.read(), history, "/x"), now_ms() + int(now[0] * 1000)))
-        return {key for key in feed.since(version).html if key.startswith("tasks:")}
+        return {key for key in feed.since(version).html if key.startswith(("tasks:", "values:", "sparks:"))}
 
-    assert len(changed()) == 3
+    assert len(changed()) == 9
     assert [changed() for _ in range(3)] == [set()] * 3
-    bus.cores["host-a"].figures["task_1"].lease_left_s = 1.0
+    bus.cores["host-a"].figures["task_0"].lease_left_s = 1.0
+    bus.cores["host-a"].figures["task_1"].position = "binlog.000042:4"
     bus.cores["host-a"].figures["task_2"].lag_s = 50.0
     bus.cores["host-a"].report()
     version = feed.version
     feed.publish(renderer.fragments(build(reader.read(), history, "/x"), now_ms()))
-    assert {key for key in feed.since(version).html if key.startswith("tasks:")} == {"tasks:task_1", "tasks:task_2"}
+    sent = {key for key in feed.since(version).html if key.startswith(("tasks:", "values:"))}
+    assert sent == {"values:task_1", "values:task_2", "tasks:task_2"}
 
 
 def test_a_page_tells_the_times_of_old_rows_as_of_now() -> None:
     bus, renderer = bus_of(1), Renderer()
+    bus.commit("task_0", 1, offset=4, age_s=0.0)
     view = build(SnapshotReader(bus.session(), bus.layout).read(), SnapshotHistory(), "/x")
     began = now_ms()
     renderer.fragments(view, began)
-    values = {"version": "v", "root": "/x", "user": "", "csrf": "", "navigation": (), "current": "/", "task": None}
+    values: dict[str, Any] = {
+        "version": "v",
+        "root": "/x",
+        "user": "",
+        "csrf": "",
+        "navigation": (),
+        "current": "/",
+        "task": None,
+    }
+    values["table"] = table(view.tasks, "", "", 1, began)
     page = renderer.page("overview", renderer.fragments(view, began + 600_000), began + 600_000, **values)
     times = re.findall(r'<time data-ms="(\d+)" title="[^"]*">([^<]*)</time>', page.partition('data-list="machines"')[0])
     assert times and {text for ms, text in times if int(ms) > began - 5000} == {"10 min"}

@@ -86,6 +86,10 @@ def test_order_of_trouble() -> None:
 
 def test_notes_name_the_reason() -> None:
     assert condition(task(standbys=0), [], NOW).notes == ("no standby",)
+    lock = {"code": "E5160", "what": "the source db1:3306 is locked for maintenance", "found": "by ann: new disks"}
+    locked = condition(task("paused", desired_by="maria", problems=[lock]), [], NOW)
+    assert locked.notes == ("the source db1:3306 is locked for maintenance by ann: new disks",)
+    assert (locked.state, locked.tone) == ("PAUSED", "idle")
     paused = task("paused", desired="paused", desired_by="maria", desired_reason="maintenance")
     assert condition(paused, [], NOW).notes == ("paused by maria: maintenance",)
     old = TaskFigures(state="running", last_event_ms=1_000_000, checkpoint_ms=900_000)

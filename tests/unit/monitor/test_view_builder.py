@@ -196,7 +196,7 @@ def test_rates_become_a_sparkline() -> None:
     eye = Eye(small())
     for _ in range(35):
         eye.look()
-        eye.now += 1
+        eye.now += 3
     assert named(eye.look(), "copy_hot_item").spark == (812.0,) * 7
 
 

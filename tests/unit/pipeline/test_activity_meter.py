@@ -119,7 +119,7 @@ def test_publish_durations_and_what_is_in_flight(monkeypatch) -> None:
         book.written(batch)
         book.committed(at(offset))
     found = seen.meter.activity()
-    assert (found.inflight_records, found.inflight_bytes, found.bytes, found.publish_count) == (5, 70, 0, 0)
+    assert (found.inflight_records, found.inflight_bytes, found.bytes, found.publishes.count) == (5, 70, 0, 0)
     book.acknowledged(at(1), 1)
     found = seen.meter.activity()
     assert (found.inflight_records, found.inflight_bytes, found.bytes) == (3, 40, 30)
@@ -127,9 +127,9 @@ def test_publish_durations_and_what_is_in_flight(monkeypatch) -> None:
     book.acknowledged(at(2), 1)
     found = seen.meter.activity()
     assert (found.inflight_records, found.inflight_bytes, found.bytes) == (0, 0, 70)
-    assert found.publishes == (0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1), "30 ms, and a minute"
-    assert found.cumulative() == (0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2)
-    assert found.publish_ms == 60_045
+    assert found.publishes.counts == (0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1), "30 ms, and a minute"
+    assert found.publishes.cumulative(PUBLISH_BUCKETS) == (0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2)
+    assert found.publishes.sum_ms == 60_045
 
 
 def test_a_position_without_changes_is_no_publish() -> None:
@@ -160,4 +160,4 @@ def test_nothing_is_in_flight_between_sessions() -> None:
 
 def test_an_activity_of_an_older_core_has_zeros() -> None:
     assert Activity().busy_s("commit") == Activity().blocked_s("write") == 0
-    assert Activity().cumulative() == (0,) * (len(PUBLISH_BUCKETS) + 1)
+    assert Activity().publishes.cumulative(PUBLISH_BUCKETS) == (0,) * (len(PUBLISH_BUCKETS) + 1)

@@ -64,6 +64,17 @@ def test_what_is_not_valid(world: World, path: str, body: dict[str, Any]) -> Non
     assert world.http.get("/addresses").json()["items"] == []
 
 
+def test_an_address_that_no_core_may_connect_to(world: World) -> None:
+    """Nothing is written, so that no task has to find out; a list that changes later is for the Cores to obey."""
+    put(world)
+    assert world.http.put("/cluster/outgoing", json={"entries": ["10.0.0.0/8:3306", "db1"]}).status_code == 200
+    for address in ("192.0.2.7:3306", "10.0.0.7:3307"):
+        assert code(put(world, address)) == (422, "E1050")
+    assert world.http.get(PATH).json()["address"] == "db1:3306"
+    for address in ("10.0.0.7:3306", "db1:3307", "named.example.com:3306"):  # what a name is, Cores look up
+        assert put(world, address).status_code == 200
+
+
 def test_who_may(world: World) -> None:
     """Viewers read; an address sends passwords and rows somewhere, so that only admins of all tasks set it."""
     put(world)

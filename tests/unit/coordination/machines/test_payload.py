@@ -12,6 +12,7 @@ from replicator.coordination.machines.payload import BUDGET, pack, unpack
 from replicator.coordination.records import MachineRecord, TaskFigures, dump
 from replicator.errors import CoordinationError
 from replicator.model.activity import Activity
+from replicator.model.histogram import Histogram
 
 ERROR = {"code": "E2306", "what": "w" * 300, "found": "CREATE TABLE " + "f" * 200_000, "wanted": "", "fix": "x" * 90}
 
@@ -97,8 +98,7 @@ def busy(chance: random.Random) -> TaskFigures:
     whole.activity = Activity(
         busy_ms=tuple(chance.randrange(10**7) for _ in range(4)),
         blocked_ms=tuple(chance.randrange(10**6) for _ in range(2)),
-        publishes=tuple(chance.randrange(10**5) for _ in range(6)),
-        publish_ms=chance.randrange(10**7),
+        publishes=Histogram(tuple(chance.randrange(10**5) for _ in range(6)), chance.randrange(10**7)),
         bytes=chance.randrange(10**11),
     )
     return whole

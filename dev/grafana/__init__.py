@@ -1,0 +1,1 @@
+"""The Grafana dashboards under deploy/grafana, made from tables of panels."""

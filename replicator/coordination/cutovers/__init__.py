@@ -1,0 +1,1 @@
+"""Cut-overs: several tasks that stop at one position, all of them or none."""
