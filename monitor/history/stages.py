@@ -64,10 +64,10 @@ class StageRates:
 
 def rates(before: Activity, after: Activity, seconds: float) -> tuple[float, ...]:
     """`seconds`: between the two. What another worker has begun again is not known."""
-    commits = after.publish_count - before.publish_count
+    commits = after.publishes.count - before.publishes.count
     busy = [after.busy_s(stage) - before.busy_s(stage) for stage in BUSY_STAGES]
     blocked = [after.blocked_s(stage) - before.blocked_s(stage) for stage in BLOCKED_STAGES]
-    published_ms = after.publish_ms - before.publish_ms
+    published_ms = after.publishes.sum_ms - before.publishes.sum_ms
     if seconds <= 0 or min(commits, published_ms, after.bytes - before.bytes, *busy, *blocked) < 0:
         return UNKNOWN
     publish_s = published_ms / 1000 / commits if commits else nan

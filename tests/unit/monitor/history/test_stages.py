@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from monitor.history.stages import NAMES, UNKNOWN, StageRates
 from monitor.view import TaskRow
 from replicator.model.activity import Activity
+from replicator.model.histogram import Histogram
 
 TASK = TaskRow(name="t", state="RUNNING", tone="ok", trouble=0)
 
@@ -23,8 +24,8 @@ def named(values: tuple[float, ...]) -> dict[str, float]:
     return dict(zip(NAMES, values, strict=True))
 
 
-FIRST = Activity((100, 200, 300, 400), (10, 20), (1,), 500, 1000)
-SECOND = Activity((600, 450, 300, 1400), (10, 270), (1, 2), 700, 2000, 5, 4096)
+FIRST = Activity((100, 200, 300, 400), (10, 20), Histogram((1,), 500), 1000)
+SECOND = Activity((600, 450, 300, 1400), (10, 270), Histogram((1, 2), 700), 2000, 5, 4096)
 
 
 def test_rates_are_those_of_the_time_between_two_reports() -> None:
@@ -68,8 +69,7 @@ counters = st.builds(
     Activity,
     st.tuples(*[st.integers(0, 10_000)] * 4),
     st.tuples(*[st.integers(0, 10_000)] * 2),
-    st.lists(st.integers(0, 9), max_size=11).map(tuple),
-    st.integers(0, 10_000),
+    st.builds(Histogram, st.lists(st.integers(0, 9), max_size=11).map(tuple), st.integers(0, 10_000)),
     st.integers(0, 10_000),
     st.integers(0, 10_000),
     st.integers(0, 10_000),
