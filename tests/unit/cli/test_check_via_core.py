@@ -13,7 +13,8 @@ from replicator.coordination.tasks.history import History
 from tests.support.api import TASK, FakeCore, World
 from tests.support.waiting import eventually
 from tests.unit.cli.conftest import Cli
-from tests.unit.server.test_checks import NAME, checked
+from tests.unit.server.test_checks import checked
+from tests.unit.server.test_tasks import NAME
 
 
 @pytest.fixture

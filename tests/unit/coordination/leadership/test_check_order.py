@@ -14,7 +14,7 @@ from tests.unit.coordination.leadership.test_decision import NOW, RUNS, command,
 @pytest.mark.parametrize("state", [State.RUNNING, State.PAUSED, State.FAILED, State.UNCONFIGURED])
 def test_it_is_done_at_once(state: State) -> None:
     seen = view(contender(), commit=commit(), commands=command("check"))
-    worker = (RUNS,) if state is State.RUNNING else ()
-    failure = {"failure": Failure({}, 3)} if state is State.FAILED else {}
-    [action] = decide(leading(state, *worker, **failure), seen, NOW)
+    worker = RUNS if state is State.RUNNING else None
+    failure = Failure({}, 3) if state is State.FAILED else None
+    [action] = decide(leading(state, worker, failure=failure), seen, NOW)
     assert isinstance(action, OrderCheck) and action.id and action.by == "me"
