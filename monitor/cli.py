@@ -61,7 +61,7 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
 )
 @click.option(
     "--server",
-    default="",
+    default=None,
     envvar="REPLICATOR_MONITOR_SERVER",
     show_envvar=True,
     type=SERVER_URL,
@@ -100,7 +100,7 @@ def command(
     history: Path | None,
     no_history: bool,
     history_size: int,
-    server: str,
+    server: str | None,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
@@ -126,7 +126,7 @@ def command(
         metric_labels=metric_labels,
         require_login=require_login,
         session_timeout=session_timeout,
-        server=server,
+        server=server or "",
         kept=Kept(path, history_size * 1_000_000, chosen=history is not None),
     )
     run(settings, pid_file, log_format)
