@@ -27,7 +27,7 @@ PACE: Final = 20.0
 """Seconds from one daily check to the next. Ordered ones do not wait."""
 _AGAIN: Final = 300.0
 """Seconds after which a result is written that could not be."""
-_TURN: Final = 0.5
+_TURN: Final = 1.0
 _LOG = log.get_logger("core")
 
 Config: TypeAlias = Mapping[str, Any]
