@@ -14,13 +14,20 @@ class Entry(msgspec.Struct, frozen=True):
     title: str
 
 
-NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/audit", "Audit"))
+NAVIGATION: Final = (
+    Entry("/", "Tasks"),
+    Entry("/machines", "Machines"),
+    Entry("/alerts", "Alerts"),
+    Entry("/audit", "Audit"),
+)
+_LINKED: Final = ("/changes",)
+"""Pages that others lead to."""
 _FOLDERS: Final = ("/tasks/", "/machines/")
 
 
 def is_page(path: str) -> bool:
     """A path that a browser shows, where a login page helps a person without a login."""
-    return any(path == entry.path for entry in NAVIGATION) or path.startswith(_FOLDERS)
+    return path in _LINKED or any(path == entry.path for entry in NAVIGATION) or path.startswith(_FOLDERS)
 
 
 def is_form(path: str) -> bool:

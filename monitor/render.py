@@ -15,12 +15,16 @@ from markupsafe import Markup
 
 from monitor import formatting
 from monitor.actions.catalog import Rights
+from monitor.changes_joined import joined
+from monitor.endpoints_seen import MOST, endpoints
 from monitor.problems.joined import problems
 from monitor.task_rows import LEASE_SHOWN, TaskRows, filled, without_lease
 from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
 OF_ONE_TASK = ("head", "facts")
+RECENT = 15
+"""Lines of changes on the first page."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -53,9 +57,12 @@ class Renderer:
             stamp=formatting.stamp,
             spark=formatting.spark,
             address=formatting.address,
+            runbook=formatting.runbook,
             task_page=formatting.task_page,
             search=formatting.search,
             iso=formatting.iso,
+            machine_page=formatting.machine_page,
+            percent=formatting.percent,
             quoted=shlex.quote,
         )
         self._environment.globals.update(ago=formatting.ago, clock=formatting.clock)
@@ -65,7 +72,7 @@ class Renderer:
         """Every fragment of the page. Times in them are told as of `now_ms`. `alone`: of the page of one task, which
         has its state and its facts beside."""
         html = {name: self._render(name, view=view, now=now_ms) for name in TEMPLATES}
-        order: dict[str, list[str]] = {"problems": [], "tasks": [], "machines": [], "changes": []}
+        order: dict[str, list[str]] = {"problems": [], "endpoints": [], "tasks": [], "machines": [], "changes": []}
         if alone:
             order |= {kind: [] for kind in OF_ONE_TASK}
 
@@ -76,6 +83,10 @@ class Renderer:
 
         for problem in problems(view):
             add("problems", problem.key, "problem", problem=problem)
+        if not alone:
+            add("endpoints", "zookeeper", "zookeeper", view=view)
+            for endpoint in endpoints(view)[:MOST]:
+                add("endpoints", endpoint.place, "endpoint", endpoint=endpoint)
         for task in view.tasks:
             if alone:
                 shown = without_lease(task)
@@ -87,8 +98,14 @@ class Renderer:
         self._rows.forget(len(view.tasks), html)
         for machine in view.machines:
             add("machines", machine.host, "machine", machine=machine)
-        for change in view.changes:
-            add("changes", f"{change.task}/{change.sequence}", "change", change=change)
+        if alone:
+            for change in view.changes:
+                add("changes", f"{change.task}/{change.sequence}", "change", change=change, line=None)
+        else:
+            order["all_changes"] = []
+            for index, line in enumerate(joined(view.changes)):
+                for kind in ("changes", "all_changes") if index < RECENT else ("all_changes",):
+                    add(kind, line.key, "change", change=line.change, line=line)
         return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
     def part(self, template: str, now_ms: int, **values: object) -> str:

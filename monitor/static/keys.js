@@ -4,7 +4,7 @@ const SEQUENCE_MS = 1500;
 const PLACES = { t: "/#h-tasks", o: "/", a: "/alerts", m: "/machines", u: "/audit" };
 
 const actions = new Map();
-let begun = 0; // when `g` was pressed
+let begun = -Infinity; // when `g` was pressed
 
 export function bind(key, action) {
   actions.set(key, action);
@@ -34,7 +34,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (event.target.closest?.("input, textarea, select, dialog")) return;
   if (performance.now() - begun < SEQUENCE_MS) {
-    begun = 0;
+    begun = -Infinity;
     event.preventDefault();
     go(event.key);
     return;

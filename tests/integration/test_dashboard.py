@@ -188,10 +188,11 @@ def test_keys_filter_and_details(browser: webdriver.Chrome, bus: Any) -> None:
         body.send_keys("j")
         assert browser.switch_to.active_element.text == LONG  # in trouble, therefore first
         browser.switch_to.active_element.send_keys("j", "o")
-        detail = browser.find_element(By.CSS_SELECTOR, f'[data-task="{TASK}"] .detail')
-        assert detail.is_displayed() and "Queue" in detail.text
+        shown_below = f'[data-task="{TASK}"] .detail'
+        eventually(lambda: browser.find_elements(By.CSS_SELECTOR, shown_below))
+        assert "Delivered" in browser.find_element(By.CSS_SELECTOR, shown_below).text
         time.sleep(2.5)
-        assert detail.is_displayed()
+        assert browser.find_element(By.CSS_SELECTOR, shown_below).is_displayed()
         assert browser.switch_to.active_element.text == TASK
         browser.switch_to.active_element.send_keys(Keys.ENTER)
         eventually(lambda: browser.title.startswith(TASK))

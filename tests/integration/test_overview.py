@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from selenium import webdriver
@@ -38,8 +40,26 @@ def served() -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[Served]:
     one = Served(many(300, broken=2))
-    yield one
+    with reporting(one.bus):
+        yield one
     one.close()
+
+
+@contextmanager
+def reporting(bus: Bus) -> Iterator[None]:
+    """Its Cores report each second, as real ones."""
+    ended = threading.Event()
+
+    def report() -> None:
+        while not ended.wait(1.0):
+            for core in bus.cores.values():
+                core.report()
+
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    yield
+    ended.set()
+    thread.join(5)
 
 
 def opened(browser: webdriver.Chrome, url: str, width: int = 1280) -> None:
