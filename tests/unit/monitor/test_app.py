@@ -79,7 +79,7 @@ def test_a_snapshot_has_its_bar_and_its_figures(served: Served) -> None:
     text = unescape(served.client.get("/").text)
     assert 'snapshot 42 % <progress max="100" value="42" aria-label="Snapshot">' in text
     text = unescape(served.client.get("/api/tasks/orders_to_lake/details").text)
-    assert "running, 42 %: 4.2 M of about 10.0 M rows, 1.3 GB, 2 of 7 tables, reading" in text
+    assert 'running, 42 %<progress max="100" value="42"' in text and "4.2 M of about 10.0 M, 1.3 GB, 2 of 7" in text
     (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "orders_to_lake")
     assert (task["snapshot"]["percent"], task["snapshot"]["table"]) == (42, "shop.orders")
 
