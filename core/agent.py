@@ -100,7 +100,7 @@ class Agent:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._runners: dict[str, TaskRunner] = {}
         self._registry = Registry(coordinator, layout)
-        self._machine_status = MachineStatus(coordinator, layout, host, uuid.uuid4().hex, clock)
+        self._machine_status = MachineStatus(coordinator, layout, host, uuid.uuid4().hex, clock, group)
         self._reachability = Reachability(self._configs)
         self._look, self._layout = look, layout
         self._expiry_checks = ExpiryChecks(self._running, self._look_at, clock)

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
@@ -14,11 +13,14 @@ from core.core_counters import CoreCounters
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.contender import Identity
+from replicator.coordination.machines.expected import ExpectedMachines
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.errors import CoordinationError, NodeExists, NotConnected
+from replicator.host.installed_version import installed_version
+from replicator.host.vitals import VitalsReader
 from replicator.telemetry import log
 from replicator.telemetry.zookeeper_requests import REQUESTS
 
@@ -26,6 +28,8 @@ INTERVAL = 1.0
 _PATIENCE = 1.5
 """Session timeouts for which the node of a process that may be dead is waited for."""
 _SETTLE_SECONDS = 0.5
+_LEARN_SECONDS = 60.0
+"""Between looks whether this machine is still expected: it may be forgotten while it starts."""
 _REST = 4
 """Times as long as a report took, no other one is written."""
 _LOG = log.get_logger("core")
@@ -41,11 +45,22 @@ class MachineStatus:
     """
 
     def __init__(
-        self, coordinator: Coordinator, layout: Layout, host: str, process: str, clock: Callable[[], float]
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        host: str,
+        process: str,
+        clock: Callable[[], float],
+        group: str = "",
     ) -> None:
         self._coordinator = coordinator
         self._machines = Machines(coordinator, layout)
         self._stopped_cores = StoppedCores(coordinator, layout)
+        self._stopped_agents = StoppedCores(coordinator, layout, agents=True)
+        self._expected = ExpectedMachines(coordinator, layout)
+        self._learned_at = -_LEARN_SECONDS
+        self._vitals = VitalsReader()
+        self._group = group
         self._clock = clock
         self.counters = CoreCounters()
         self._identity = Identity(host, os.getpid(), process)
@@ -99,6 +114,7 @@ class MachineStatus:
 
     def start(self, figures: Callable[[], dict[str, TaskFigures]]) -> None:
         self._figures = figures
+        self._vitals.start()
         self._thread.start()
 
     def poke(self) -> None:
@@ -107,6 +123,7 @@ class MachineStatus:
 
     def stop(self) -> None:
         self._stopped = True
+        self._vitals.stop()
         self._kick.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
@@ -115,6 +132,8 @@ class MachineStatus:
         """The Core ends because it was asked to: others need not look for a failed host. After `stop`; never raises."""
         try:
             self._stopped_cores.record(self._identity.host, self._identity.process)
+            for records in (self._stopped_cores, self._stopped_agents):
+                records.remove_old()
         except CoordinationError as error:
             _LOG.warning("that this Core ends on purpose can't be recorded", code=error.code, error=error.what)
 
@@ -134,10 +153,25 @@ class MachineStatus:
         while not self._stopped:
             began = time.monotonic()
             self.publish()
+            self._learn(began)
             # Hundreds of tasks that change their roles at once must not wait for a report of all for each of them.
             time.sleep(min(INTERVAL, _REST * (time.monotonic() - began)))
             self._kick.wait(INTERVAL)
             self._kick.clear()
+
+    def _learn(self, now: float) -> None:
+        """That this machine is to be there, from its first report on."""
+        if now - self._learned_at < _LEARN_SECONDS:
+            return
+        try:
+            self._expected.learn(self._identity.host)
+        except NotConnected:
+            return
+        except CoordinationError as error:
+            fix = "Run `replicator cluster secure` of this release."
+            if self._learned_at < 0:
+                _LOG.warning("this machine can't be recorded as expected", code=error.code, error=error.what, fix=fix)
+        self._learned_at = now
 
     def publish(self) -> None:
         """Never raises: a machine that can't be shown goes on working."""
@@ -161,7 +195,7 @@ class MachineStatus:
             process=self._identity.process,
             started_ms=self._started_ms,
             time_ms=now_ms(),
-            version=_version(),
+            version=installed_version(),
             cores=psutil.cpu_count() or 0,
             load1=round(os.getloadavg()[0], 2),
             memory_bytes=memory.total - memory.available,
@@ -171,11 +205,6 @@ class MachineStatus:
             counts=self.counters.counts(),
             requests=REQUESTS.histogram(),
             tasks=self._figures(),
+            group=self._group,
+            vitals=self._vitals.read(),
         )
-
-
-def _version() -> str:
-    try:
-        return version("mysql-replicator")
-    except PackageNotFoundError:
-        return ""

@@ -7,12 +7,13 @@ import sys
 
 from dev.faults.page import page as faults_page
 from dev.grafana.dashboards import DASHBOARDS
-from dev.pages import configuration, errors, http_api, runbooks
+from dev.pages import alerts, configuration, errors, http_api, runbooks
 from dev.paths import TREE
 from dev.progress import say
 from replicator.config import json_schema
 
 PAGES = {
+    "docs/alerts.md": alerts.page,
     "docs/api.md": http_api.page,
     "docs/configuration.md": configuration.page,
     "docs/errors.md": errors.page,

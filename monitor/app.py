@@ -5,8 +5,12 @@
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
 /tasks/NAME       the page of a task, /tasks/NAME/TAB its tabs, /api/tasks/NAME/...: see task_pages/pages.py
+/machines         machines, Servers and Monitors, /machines/HOST one of them, /api/machines/...: see machine_pages.py
 /api/state        the snapshot as JSON
 /metrics          Prometheus
+/alerts           what fires, what is silenced, and what has fired
+/api/alerts       the same as JSON
+/alerts/test      POST: a test message of a route
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
 /login, /logout   where logins are required, or may be used to act
@@ -33,6 +37,11 @@ from monitor.access import PRINCIPAL, Access, Guard
 from monitor.actions.catalog import Rights, rights_of
 from monitor.actions.pages import ActionPages
 from monitor.actions.steps import Steps
+from monitor.alerts.alerting import Alerting
+from monitor.alerts.page import AlertsPage
+from monitor.alerts.sender import Sender, problem_line
+from monitor.alerts.service import Alerts
+from monitor.alerts.subjects import Subjects
 from monitor.audit_page import AuditPage
 from monitor.changes_page import ChangesPage
 from monitor.documents import NO_STORE, Documents
@@ -42,6 +51,7 @@ from monitor.formatting import duration, stamp
 from monitor.history.history import History
 from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
+from monitor.machine_pages import MachinePages
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.overview_page import OverviewPage
 from monitor.person import person_of
@@ -81,9 +91,12 @@ class Monitor:
         history: History,
         api: ServerApi | None,
         process: str,
+        alerts: Alerts,
+        sender: Sender,
         coordinator: Coordinator,
         layout: Layout,
     ) -> None:
+        self._sender = sender
         self._certificate = certificate
         self._api = api
         self._watcher = poller
@@ -125,6 +138,17 @@ class Monitor:
             coordinator,
             layout,
         )
+        self._alerts_page = AlertsPage(
+            lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts, sender, access
+        )
+
+        self.machine_pages = MachinePages(
+            lambda request: self._seen(_selector(request)),
+            self._documents,
+            self._renderer,
+            history,
+            poller.changes_of,
+        )
 
     def _rights(self, request: Request) -> Rights:
         principal: Principal | None = request.scope.get(PRINCIPAL)
@@ -158,6 +182,7 @@ class Monitor:
             labels=self._metric_labels,
             listener=self._certificate,
             requests=REQUESTS.histogram(),
+            sender=self._sender.view,
         )
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
@@ -174,7 +199,8 @@ class Monitor:
         if self._access is not None and self._access.required:
             view = msgspec.structs.replace(view, stale_reason="" if view.stale_code else "not connected")
         first = "ok" if status == 200 else "not ready"
-        lines = (first, zookeeper_line(view), *view.warnings, *hosts.warnings(request.scope))
+        alerts = filter(None, [problem_line(self._sender.view)])
+        lines = (first, zookeeper_line(view), *alerts, *view.warnings, *hosts.warnings(request.scope))
         return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
 
     def stream(self, request: Request) -> EventStream:
@@ -204,6 +230,8 @@ class Monitor:
             *self._actions.routes(),
             *self._audit.routes(),
             *self.task_pages.routes(),
+            *self._alerts_page.routes(),
+            *self.machine_pages.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -227,6 +255,7 @@ def create_app(
     history: History | None = None,
     api: ServerApi | None = None,
     process: str = "",
+    alerting: Alerting | None = None,
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -242,28 +271,55 @@ def create_app(
         api: the Server, for people who act; None: the Monitor only shows. Closed with the application.
         process: id of this Monitor in the tree, by which it knows that the Server is of the same one.
         history: of the charts; its thread runs as long as the application. None: in memory.
+        alerting: rules and routes of alerts. None: the shipped rules, no routes, in memory.
     """
     feed = Feed(max_streams)
     kept = history or Kept(None, 0).opened()
-    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings, seen=kept.note)
+
+    def marked(view: View) -> View:
+        return alerts.marked(view)
+
+    def listener() -> tuple[int, bool] | None:
+        return (certificate.expires_ms, bool(certificate.problem)) if certificate is not None else None
+
+    subjects = Subjects(lambda task: poller.changes_of(task), listener)
+    alerts, sender = (alerting or Alerting()).opened(coordinator, layout, lambda: poller.view, subjects)
+    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings, seen=kept.note, marked=marked)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         feed.attach(asyncio.get_running_loop())
         kept.start()
         poller.start()
+        alerts.start()
+        sender.start()
         yield
         feed.close()
+        await asyncio.to_thread(sender.stop)
+        await asyncio.to_thread(alerts.stop)
         await asyncio.to_thread(poller.stop)
         await asyncio.to_thread(kept.stop)
         monitor.task_pages.close()
+        monitor.machine_pages.close()
         if access is not None:
             access.close()
         if api is not None:
             api.close()
 
     monitor = Monitor(
-        poller, feed, layout.root, metric_labels, access, certificate, kept, api, process, coordinator, layout
+        poller,
+        feed,
+        layout.root,
+        metric_labels,
+        access,
+        certificate,
+        kept,
+        api,
+        process,
+        alerts,
+        sender,
+        coordinator,
+        layout,
     )
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
@@ -272,6 +328,7 @@ def create_app(
     app.state.feed = feed
     app.state.poller = poller
     app.state.history = kept
+    app.state.alerts = alerts
     app.state.task_pages = monitor.task_pages
     return app
 

@@ -50,7 +50,7 @@ class AuditPage:
     def routes(self) -> list[BaseRoute]:
         return [
             Route("/audit", self.page, methods=["GET"]),
-            Route("/audit/export.{kind:str}", self.export, methods=["GET"]),
+            Route("/audit/export.{kind}", self.export, methods=["GET"]),
         ]
 
     async def page(self, request: Request) -> Response:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from replicator.cli import options
+from replicator.cli import host_options, options
 from replicator.cli.address_types import SERVER_URL
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
@@ -61,7 +61,6 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
 )
 @click.option(
     "--server",
-    default="",
     envvar="REPLICATOR_MONITOR_SERVER",
     show_envvar=True,
     type=SERVER_URL,
@@ -84,6 +83,21 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     metavar="MB",
     help="Maximum size of that file; the oldest figures are deleted.",
 )
+@click.option(
+    "--alert-rules",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_ALERT_RULES",
+    show_envvar=True,
+    help="YAML file with alert rules, which replaces, changes or disables the shipped ones.",
+)
+@click.option(
+    "--alert-routes",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_ALERT_ROUTES",
+    show_envvar=True,
+    help="YAML file with routes of alerts: webhooks, e-mail, Slack, PagerDuty. Without it nothing is sent.",
+)
+@host_options.allow_outgoing
 @pid_file_option
 @options.log_format
 def command(
@@ -100,15 +114,19 @@ def command(
     history: Path | None,
     no_history: bool,
     history_size: int,
-    server: str,
+    server: str | None,
+    alert_rules: Path | None,
+    alert_routes: Path | None,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
-    The Monitor only reads ZooKeeper. It listens on the loopback address by default; on any other address it requires
-    the logins of the Server (`replicator user`, `replicator token`). It also starts while ZooKeeper is unavailable, and
-    shows that.
+    The Monitor reads ZooKeeper; of several with routes of alerts one is elected there to send. It listens on the
+    loopback address by default; on any other address it requires the logins of the Server (`replicator user`,
+    `replicator token`). It also starts while ZooKeeper is unavailable, and shows that.
     """
     with loading():
+        from monitor.alerts.alerting import Alerting
+        from monitor.alerts.store import beside
         from monitor.history.kept import Kept, own_file
         from monitor.process import Settings, run  # half a second, for which no help has to wait
 
@@ -126,7 +144,8 @@ def command(
         metric_labels=metric_labels,
         require_login=require_login,
         session_timeout=session_timeout,
-        server=server,
+        server=server or "",
         kept=Kept(path, history_size * 1_000_000, chosen=history is not None),
+        alerting=Alerting(rules=alert_rules, history=beside(path), routes=alert_routes),
     )
     run(settings, pid_file, log_format)

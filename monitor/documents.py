@@ -69,6 +69,6 @@ class Documents:
             rights=self._rights(request),
             navigation=NAVIGATION,
             current=request.url.path,
-            **{"task": None, "table": None, **values},
+            **{"task": None, "table": None, "heading": "", **values},
         )
         return HTMLResponse(text, status, headers=NO_STORE)

@@ -55,6 +55,12 @@ def size(number: float) -> str:
     return f"{number:.0f} B"
 
 
+def runbook(place: str) -> str:
+    """The command that prints a section, which is named as in a link."""
+    page, _, section = place.removeprefix("docs/").partition("#")
+    return f"replicator docs {page.removesuffix('.md')} {section.replace('-', ' ')}".rstrip()
+
+
 def stamp(ms: int) -> str:
     """`2026-11-21 09:40:12 UTC`."""
     try:
@@ -114,6 +120,22 @@ def address(text: str) -> Markup:
 def task_page(task: str) -> str:
     """The address of its page."""
     return f"/tasks/{quote(task, safe='')}"
+
+
+def machine_page(host: str) -> str:
+    """The address of its page."""
+    return f"/machines/{quote(host, safe='')}"
+
+
+def percent(share: float | None) -> str:
+    """`8 %`, `99.97 %`: rounded down where it is nearly all, as an outage must not be rounded away."""
+    if share is None:
+        return "–"
+    if share >= 1:
+        return "100 %"
+    if share > 0.99:
+        return f"{int(share * 1e5) / 1e3:.3f}".rstrip("0").rstrip(".") + " %"
+    return f"{100 * share:.0f} %"
 
 
 def search(query: str, sort: str = "") -> str:

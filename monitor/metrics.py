@@ -7,6 +7,7 @@ Counters come from what ZooKeeper holds (rows since the task was made) or from w
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
@@ -16,10 +17,12 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 from prometheus_client.registry import Collector
 
 from monitor.activity_metrics import activities
+from monitor.alerts.shown import SenderView
 from monitor.machine_metrics import builds, core_events, zookeeper_requests
 from monitor.metric_families import counter, gauge, labelled_counter, single
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
-from monitor.view import MachineView, TaskRow, View
+from monitor.view import TaskRow, View
+from monitor.vitals_metrics import machine_metrics
 from replicator.model.histogram import Histogram
 from replicator.model.verification import RESULTS
 
@@ -39,13 +42,14 @@ def exposition(
     streams: int,
     labels: Sequence[str] = (),
     listener: Listener | None = None,
+    sender: SenderView | None = None,
     requests: Histogram | None = None,
 ) -> bytes:
     """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
     silence the alarm that it should raise. `labels`: keys of tasks' labels that become labels of an info metric.
     `requests`: of this process to ZooKeeper."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(view, streams, labels, listener, requests))
+    registry.register(_Collector(view, streams, labels, listener, requests, sender))
     return generate_latest(registry)
 
 
@@ -57,9 +61,11 @@ class _Collector(Collector):
         labels: Sequence[str],
         listener: Listener | None,
         requests: Histogram | None,
+        sender: SenderView | None,
     ) -> None:
         self._requests = requests
         self._listener = listener
+        self._sender = sender
         self._view = view
         self._streams = streams
         self._labels = labels
@@ -80,12 +86,34 @@ class _Collector(Collector):
         yield single("monitor_streams", "Browsers with an event stream.", self._streams)
         yield from _listeners(view, self._listener)
         yield from _takeovers(view)
+        yield _firing(view)
+        yield from _messages(self._sender)
         if view.stale_since_ms is None:
             yield from _tasks(view.tasks)
             yield from _addresses(view)
             yield from _labels(view.tasks, self._labels)
-            yield from _machines(view.machines)
+            yield from machine_metrics(view.machines)
             yield from core_events(view.machines)
+
+
+def _firing(view: View) -> Metric:
+    """By rule: the tasks are in /api/alerts, and their number is not bounded."""
+    counts = Counter((one.rule, one.severity) for one in view.alerts)
+    rows = [(key, float(count)) for key, count in sorted(counts.items())]
+    return gauge("alerts_firing", "Alerts that fire and are not silenced, by rule.", ["rule", "severity"], rows)
+
+
+def _messages(sender: SenderView | None) -> Iterator[Metric]:
+    """Only of a Monitor that has routes."""
+    if sender is None or not sender.configured:
+        return
+    yield single("alert_sender", "1 while this Monitor is the one that sends alerts.", sender.sends)
+    yield single("alert_send_problem", "1 while this Monitor can't send alerts.", bool(sender.problem))
+    for name, text, counts in (
+        ("alert_messages_sent", "Messages that a route has accepted.", [(r.name, r.sent) for r in sender.routes]),
+        ("alert_send_failures", "Attempts that a route refused.", [(r.name, r.failed) for r in sender.routes]),
+    ):
+        yield labelled_counter(name, text, ["route"], [((route,), number) for route, number in counts])
 
 
 def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
@@ -275,26 +303,6 @@ def _labels(tasks: Iterable[TaskRow], keys: Sequence[str]) -> Iterator[Metric]:
 def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:
     roles = {(task.name, member.host, member.state or "UNKNOWN") for task in tasks for member in task.members}
     return [(role, 1.0) for role in sorted(roles)]
-
-
-def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
-    machines = [machine for machine in machines if machine.state != "stopped"]
-    here = [machine for machine in machines if machine.state != "offline"]
-    online = [((machine.host,), float(machine.state == "online")) for machine in machines]
-    yield gauge("machine_online", "1 while the Core reports, 0 once it is silent or lost.", ["host"], online)
-    for name, text, values in (
-        ("machine_load1", "Load average of one minute.", [m.load1 for m in here]),
-        ("machine_memory_used_bytes", "Memory of the machine in use.", [m.memory_bytes for m in here]),
-        ("machine_memory_bytes", "Memory of the machine.", [m.memory_total_bytes for m in here]),
-        ("core_resident_memory_bytes", "Memory of the Core and its workers.", [m.rss_bytes for m in here]),
-        (
-            "core_session_timeout_seconds",
-            "Session timeout negotiated with ZooKeeper.",
-            [m.session_timeout_s for m in here],
-        ),
-        ("core_start_timestamp_seconds", "Start time of the Core.", [m.since_ms / 1000 for m in here]),
-    ):
-        yield gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(here, values, strict=True)])
 
 
 def _takeovers(view: View) -> Iterator[Metric]:

@@ -14,7 +14,12 @@ class Entry(msgspec.Struct, frozen=True):
     title: str
 
 
-NAVIGATION: Final = (Entry("/", "Tasks"), Entry("/audit", "Audit"))
+NAVIGATION: Final = (
+    Entry("/", "Tasks"),
+    Entry("/machines", "Machines"),
+    Entry("/alerts", "Alerts"),
+    Entry("/audit", "Audit"),
+)
 _LINKED: Final = ("/changes",)
 """Pages that others lead to."""
 _FOLDERS: Final = ("/tasks/", "/machines/")

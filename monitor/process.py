@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from monitor.access import Access
+from monitor.alerts.alerting import Alerting
 from monitor.app import create_app
 from monitor.history.kept import Kept
 from monitor.registration import Registration
@@ -32,7 +33,7 @@ from replicator.zookeeper.outage_log import OutageLog
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the options of the command say; see there. `kept`: where the figures of the charts are; `server`: "" for a
-    Monitor that only shows."""
+    Monitor that only shows; `alerting`: rules of alerts, and where alerts are kept."""
 
     zookeeper: str
     listen: Listen
@@ -43,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     require_login: bool | None
     session_timeout: float
     kept: Kept
+    alerting: Alerting
     server: str = ""
 
 
@@ -67,7 +69,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
     layout = Layout(settings.root)
     coordinator = for_process(zookeeper, settings.session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
-    registration = Registration(coordinator, layout, required=required)
+    registration = Registration(coordinator, layout, required=required, certificate=certificate)
     answers = LogAnswers(coordinator, layout, lambda: registration.process, log.recent.text)
     lines = LogService(coordinator, answers, log.get_logger("monitor")).start()
 
@@ -90,6 +92,7 @@ def _run(settings: Settings, stopping: Callable[[], None]) -> None:
             history=settings.kept.opened(),
             api=api,
             process=registration.process,
+            alerting=msgspec.structs.replace(settings.alerting, address=lambda: registration.address),
         )
 
         def end() -> None:

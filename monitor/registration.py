@@ -17,7 +17,9 @@ from replicator.coordination.logs.nodes import make_parents
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import MonitorRecord, dump
 from replicator.errors import CoordinationError, NodeMissing, NotConnected
+from replicator.host.installed_version import installed_version
 from replicator.telemetry.log import get_logger
+from replicator.telemetry.server_certificate import ServerCertificate
 
 _SECONDS: Final = 10.0
 """Between looks whether the node is still there, besides those at each new connection."""
@@ -29,25 +31,36 @@ class Registration:
 
     Args:
         required: whether the Monitor requires logins.
+        certificate: of the listener, None without TLS.
 
     Attributes:
         process: id of this process in the tree.
+        address: where this Monitor listens, "" before `start`.
     """
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, *, required: bool) -> None:
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        *,
+        required: bool,
+        certificate: ServerCertificate | None = None,
+    ) -> None:
+        self._certificate = certificate
+        self._told: MonitorRecord | None = None
         self._coordinator = coordinator
         self._layout = layout
         self._required = required
         self.process = uuid.uuid4().hex
         self._since_ms = now_ms()
-        self._address = ""
+        self.address = ""
         self._kick = threading.Event()
         self._stopped = False
         self._said = ""
         self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
     def start(self, address: str) -> None:
-        self._address = address
+        self.address = address
         self._coordinator.on_connection(self._connection_changed)
         self._thread.start()
 
@@ -69,8 +82,12 @@ class Registration:
     def keep(self) -> None:
         """Makes the node unless it is there. Raises nothing: while ZooKeeper is away the next call tries again."""
         try:
-            if not self._registered():
+            name = self._registered()
+            if name is None:
                 self._register()
+            elif self._record() != self._told:
+                self._told = self._record()
+                self._coordinator.set(f"{self._layout.monitors}/{name}", dump(self._told))
             self._said = ""
         except NotConnected:
             return
@@ -80,19 +97,30 @@ class Registration:
                 fix = "Run `replicator cluster secure` of this release, or start a Server of this release."
                 _log.warning("this Monitor can't register", code=error.code, error=error.what, fix=fix)
 
-    def _registered(self) -> bool:
-        """A create whose answer was lost is found here again by its id."""
+    def _registered(self) -> str | None:
+        """Name of the node. A create whose answer was lost is found here again by its id."""
         try:
             found = map(parse_contender, self._coordinator.children(self._layout.monitors))
         except NodeMissing:
             make_parents(self._coordinator, self._layout)
-            return False
-        return any(one is not None and one.guid == self.process for one in found)
+            return None
+        return next((one.name for one in found if one is not None and one.guid == self.process), None)
 
     def _register(self) -> None:
-        host = socket.gethostname()
-        record = MonitorRecord(
-            host=host, pid=os.getpid(), address=self._address, since_ms=self._since_ms, login=self._required
-        )
-        prefix = self._layout.monitor_prefix(host, self.process)
+        record = self._record()
+        prefix = self._layout.monitor_prefix(record.host, self.process)
         self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
+        self._told = record
+
+    def _record(self) -> MonitorRecord:
+        certificate = self._certificate
+        return MonitorRecord(
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            address=self.address,
+            since_ms=self._since_ms,
+            certificate_ms=certificate.expires_ms if certificate is not None else 0,
+            certificate_problem=certificate is not None and bool(certificate.problem),
+            version=installed_version(),
+            login=self._required,
+        )

@@ -57,9 +57,12 @@ class Renderer:
             stamp=formatting.stamp,
             spark=formatting.spark,
             address=formatting.address,
+            runbook=formatting.runbook,
             task_page=formatting.task_page,
             search=formatting.search,
             iso=formatting.iso,
+            machine_page=formatting.machine_page,
+            percent=formatting.percent,
             quoted=shlex.quote,
         )
         self._environment.globals.update(ago=formatting.ago, clock=formatting.clock)

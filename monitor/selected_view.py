@@ -28,6 +28,9 @@ def selected(view: View, selector: str) -> View:
         takeovers={task: counts for task, counts in view.takeovers.items() if task in names},
         failover_buckets=(),
         failover_seconds=0.0,
+        alerts=tuple(one for one in view.alerts if one.of == "task" and one.name in names),
+        alerts_silenced=0,
+        silences=(),
     )
 
 
@@ -45,6 +48,8 @@ def of_task(view: View, name: str, changes: tuple[Change, ...]) -> View:
         machines=machines,
         tiles=tiles(tasks, machines),
         changes=changes if tasks else (),
+        alerts=tuple(one for one in view.alerts if one.of == "task" and one.name == name),
+        alerts_silenced=0,
     )
 
 

@@ -35,6 +35,7 @@ class SnapshotPoller:
     zookeeper: the addresses of ZooKeeper, which the page shows when none of them answers; warnings: for its banner.
     clock: monotonic, seconds; all ages are measured with it.
     seen: is given each view that was read.
+    marked: adds alerts to a view, before it is shown.
     """
 
     def __init__(
@@ -47,8 +48,10 @@ class SnapshotPoller:
         warnings: tuple[str, ...] = (),
         clock: Callable[[], float] = time.monotonic,
         seen: Callable[[View], None] = lambda view: None,
+        marked: Callable[[View], View] = lambda view: view,
     ) -> None:
         self._seen = seen
+        self._marked = marked
         self._coordinator = coordinator
         self._root = layout.root
         self._reader = SnapshotReader(coordinator, layout)
@@ -160,6 +163,7 @@ class SnapshotPoller:
             self._put(view)
 
     def _put(self, view: View) -> None:
+        view = self._marked(view)
         self._feed.publish(self._renderer.fragments(view, _now_ms()))
         self._view = view  # last: who sees us ready finds the page there
 

@@ -9,21 +9,35 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 
+from replicator.alerts.silence import Silence
+from replicator.alerts.silence_store import Silences
 from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.cached_overview import CachedOverview
+from replicator.coordination.groups.drained import Drained
 from replicator.coordination.layout import Layout
+from replicator.coordination.machines.expected import Expectation, ExpectedMachines
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import HistoryRecord, MaintenanceRecord, ServerRecord, StoppedRecord, load
+from replicator.coordination.records import (
+    HistoryRecord,
+    ListenerRecord,
+    MaintenanceRecord,
+    MonitorRecord,
+    ServerRecord,
+    StoppedRecord,
+    load,
+)
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.errors import CoordinationError, NodeMissing
 
+L = TypeVar("L", bound=ListenerRecord)
 HISTORY_PER_TASK = 20
 _HISTORY_CACHE = 20_000
 CHECKED = 5
@@ -43,16 +57,21 @@ class TaskNode(msgspec.Struct, frozen=True):
 
 class Snapshot(msgspec.Struct, frozen=True):
     """ZooKeeper at one moment. time_ms: our wall clock when the read began; seconds: how long it took; maintenance: of
-    all tasks; stopped: Cores that have ended on purpose, by host."""
+    all tasks; stopped: Cores and agents that have ended on purpose, by host; expected: likewise; drained: hosts."""
 
     time_ms: int
     seconds: float = 0.0
     tasks: tuple[TaskNode, ...] = ()
     machines: tuple[MachineNode, ...] = ()
+    agents: tuple[MachineNode, ...] = ()
     stopped: dict[str, StoppedRecord] = {}
+    expected: dict[str, Expectation] = {}
+    drained: frozenset[str] = frozenset()
     servers: tuple[ServerRecord, ...] = ()
+    monitors: tuple[MonitorRecord, ...] = ()
     addresses: tuple[AddressNode, ...] = ()
     maintenance: MaintenanceRecord | None = None
+    silences: tuple[Silence, ...] = ()
 
 
 class SnapshotReader:
@@ -69,7 +88,11 @@ class SnapshotReader:
         self._cache = self._overview.cache
         self._maintenance = Maintenance(self._cache, layout)
         self._stopped = StoppedCores(self._cache, layout)
+        self._stopped_agents = StoppedCores(self._cache, layout, agents=True)
+        self._expected = ExpectedMachines(self._cache, layout)
+        self._drained = Drained(self._cache, layout)
         self._book = AddressBook(self._cache, layout)
+        self._silences = Silences(self._cache, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
@@ -87,10 +110,16 @@ class SnapshotReader:
             time_ms=now,
             tasks=tuple(tasks),
             machines=tuple(machines),
-            stopped=self._stopped.list(),  # behind the machines: a Core that ends writes before its node goes
-            servers=self._servers(),
+            agents=tuple(self._overview.agents()),
+            # Behind the machines: a Core that ends writes before its node goes.
+            stopped=self._stopped_agents.list() | self._stopped.list(),
+            expected=self._expected.list(),
+            drained=frozenset(self._drained.list()),
+            servers=self._listeners(self._layout.servers, ServerRecord),
+            monitors=self._listeners(self._layout.monitors, MonitorRecord),
             addresses=tuple(self._book.nodes()),
             maintenance=self._maintenance.read(""),
+            silences=tuple(self._silences.list()),
             seconds=time.monotonic() - began,
         )
 
@@ -117,12 +146,12 @@ class SnapshotReader:
                 return None  # trimmed meanwhile, or written by a version to come
         return self._history[path]
 
-    def _servers(self) -> tuple[ServerRecord, ...]:
+    def _listeners(self, parent: str, kind: type[L]) -> tuple[L, ...]:
         found = []
-        for child in self._children(self._layout.servers):
-            path = f"{self._layout.servers}/{child}"
+        for child in self._children(parent):
+            path = f"{parent}/{child}"
             try:
-                found.append(load(ServerRecord, self._cache.get(path).data, path))
+                found.append(load(kind, self._cache.get(path).data, path))
             except CoordinationError as error:
                 if error.transient:
                     raise

@@ -11,11 +11,15 @@ from typing import Literal
 import msgspec
 
 from monitor.role_changes import Change
+from replicator.alerts.figures import Scope
+from replicator.alerts.rule import Severity
+from replicator.alerts.silence import Silence
 from replicator.coordination.leadership.grace import LEASE
 from replicator.coordination.records import AddressFigures, CoreCounts, LiveFigures
 from replicator.model.histogram import Histogram
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
+from replicator.model.vitals import DiskUse
 
 Tone = Literal["ok", "warn", "bad", "idle", "busy"]
 Error = dict[str, str]
@@ -123,9 +127,22 @@ class TaskRow(LiveFigures, kw_only=True):
 
 
 class MachineView(msgspec.Struct, frozen=True, kw_only=True):
-    """A Core's machine. state: "online", "silent" (its znode is there, but it has stopped reporting), "offline" (its
-    session has expired) or "stopped" (its Core has ended on purpose). since_ms: when it started, was last seen, or
-    ended; silence_s: since its last report; counts, requests: see `MachineRecord`."""
+    """A machine with a Core or an agent.
+
+    Attributes:
+        state: "online", "silent" (its znode is there, but it has stopped reporting), "offline" (it is expected and not
+            there) or "stopped" (it has ended on purpose).
+        since_ms: when its process started, was last seen (0: never, as far as is known), or ended.
+        last_ms: when it was last seen, or named in a history.
+        silence_s: since its last report.
+        counts, requests: see `MachineRecord`.
+        role: "core", or that of an agent, "" unknown.
+        draining: its Core hands over its tasks and takes none.
+        expected: "learned" from its first report, "ordered" by `expected_by` since `expected_ms`; "": it is not.
+        running, standby: number of its tasks in these states.
+        cpu: share of all processors, 0 to 1; None: not measured.
+        booted_ms: 0: unknown.
+    """
 
     host: str
     state: Literal["online", "silent", "offline", "stopped"]
@@ -144,6 +161,28 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     requests: Histogram | None = None
     running: int = 0
     standby: int = 0
+    last_ms: int = 0
+    role: str = ""
+    group: str = ""
+    draining: bool = False
+    expected: str = ""
+    expected_ms: int = 0
+    expected_by: str = ""
+    expected_reason: str = ""
+    cpu: float | None = None
+    disks: tuple[DiskUse, ...] = ()
+    received_per_s: float | None = None
+    sent_per_s: float | None = None
+    booted_ms: int = 0
+
+    @property
+    def fullest(self) -> DiskUse | None:
+        return max(self.disks, key=lambda disk: disk.share, default=None)
+
+    @property
+    def memory(self) -> float | None:
+        """Share of the memory in use, 0 to 1."""
+        return self.memory_bytes / self.memory_total_bytes if self.memory_total_bytes else None
 
 
 class ServerView(msgspec.Struct, frozen=True):
@@ -154,6 +193,13 @@ class ServerView(msgspec.Struct, frozen=True):
     since_ms: int
     certificate_ms: int = 0
     certificate_problem: bool = False
+    version: str = ""
+
+
+class MonitorView(ServerView, frozen=True, kw_only=True):
+    """login: whether it requires one."""
+
+    login: bool = False
 
 
 class AddressView(msgspec.Struct, frozen=True):
@@ -193,6 +239,15 @@ class Tiles(msgspec.Struct, frozen=True):
     rows_per_s: float = 0.0
 
 
+class AlertMark(msgspec.Struct, frozen=True):
+    """An alert that fires and is not silenced. name: of the task, the machine, and so on."""
+
+    rule: str
+    severity: Severity
+    of: Scope
+    name: str
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """The whole page.
 
@@ -204,6 +259,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
             has never read anything; None while they are. `stale_code`, `stale_reason`: why.
         connecting: nothing was read yet, and the Monitor has started only seconds ago.
         zookeeper_connected: ZooKeeper answers, and the figures are current.
+        alerts: the worst first; alerts_silenced: further ones that are silenced.
+        alert_code, alert_problem, alert_problem_ms: why this Monitor can't send messages, and since when.
+        silences: in ZooKeeper, also those that are over.
     """
 
     root: str
@@ -222,6 +280,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskRow, ...] = ()
     machines: tuple[MachineView, ...] = ()
     servers: tuple[ServerView, ...] = ()
+    monitors: tuple[MonitorView, ...] = ()
     addresses: tuple[AddressView, ...] = ()
     maintenance: MaintenanceView | None = None
     changes: tuple[Change, ...] = ()
@@ -229,6 +288,12 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """task -> kind -> how many since this Monitor started."""
     failover_buckets: tuple[int, ...] = ()
     failover_seconds: float = 0.0
+    alerts: tuple[AlertMark, ...] = ()
+    alerts_silenced: int = 0
+    alert_code: str = ""
+    alert_problem: str = ""
+    alert_problem_ms: int = 0
+    silences: tuple[Silence, ...] = ()
 
     @property
     def lease_s(self) -> int:

@@ -8,28 +8,25 @@ from typing import Any
 
 import msgspec
 
+from monitor import machine_views
+from monitor.machine_views import GONE
 from monitor.role_changes import Change, changes, latest
-from monitor.snapshot_history import Seen, SnapshotHistory
+from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import Snapshot
 from monitor.takeovers import COUNTED
 from monitor.task_state import OFF, Condition, condition, is_unplaced, wanted_standbys
-from monitor.view import AddressView, MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
+from monitor.view import AddressView, MachineView, MaintenanceView, MemberView, TaskRow, Tiles, View
 from replicator.config import endpoints
 from replicator.coordination.addresses.book import AddressNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview
-from replicator.coordination.records import ServerRecord
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Quarantined
 from replicator.model.snapshot_report import SnapshotReport, report
 
 WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
-_GONE = {"offline": 1, "stopped": 2}
-"""Order of the machines: those that are there first."""
 CHANGES = 300
 """Of all tasks: a maintenance of all is one of each task, and one line of the page."""
-SILENT_SECONDS = 5.0
-"""A Core reports once a second; five missed reports are worth a word."""
 
 
 def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
@@ -48,7 +45,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         )
         for task in snapshot.tasks
     ]
-    machines = [_machine(seen, history) for seen in history.machines.values()]
+    machines = machine_views.machines(history.machines.machines, snapshot.drained)
     held = snapshot.maintenance
     return View(
         root=root,
@@ -56,19 +53,17 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         read_seconds=snapshot.seconds,
         tiles=tiles(tasks, machines),
         tasks=by_severity(tasks),
-        machines=tuple(sorted(machines, key=lambda machine: (_GONE.get(machine.state, 0), machine.host))),
+        machines=machines,
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
-        servers=tuple(map(_server, snapshot.servers)),
+        servers=tuple(map(machine_views.server, snapshot.servers)),
+        monitors=tuple(map(machine_views.monitor, snapshot.monitors)),
         addresses=tuple(map(_address, snapshot.addresses)),
         changes=tuple(map(history.measured, latest(chain.from_iterable(told.values()), CHANGES))),
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
         failover_seconds=history.takeovers.sum,
+        silences=snapshot.silences,
     )
-
-
-def _server(server: ServerRecord) -> ServerView:
-    return ServerView(server.host, server.address, server.since_ms, server.certificate_ms, server.certificate_problem)
 
 
 def _address(node: AddressNode) -> AddressView:
@@ -200,38 +195,6 @@ def _standbys(task: TaskOverview) -> tuple[str, ...]:
     return tuple(instance.host for instance in task.standbys if instance.state.upper() != "FAILED")
 
 
-def _machine(seen: Seen, history: SnapshotHistory) -> MachineView:
-    record = seen.record
-    if seen.gone_ms is not None:
-        version = record.version if record else ""
-        if seen.stopped_ms is not None:
-            return MachineView(host=seen.host, state="stopped", tone="idle", since_ms=seen.stopped_ms, version=version)
-        return MachineView(host=seen.host, state="offline", tone="bad", since_ms=seen.gone_ms, version=version)
-    if record is None:  # its znode is there and holds something that we can't read
-        return MachineView(host=seen.host, state="silent", tone="warn", since_ms=seen.last_ms)
-    silence = history.silence(seen.host)
-    states = [figures.state.upper() for figures in record.tasks.values()]
-    return MachineView(
-        host=seen.host,
-        state="silent" if silence > SILENT_SECONDS else "online",
-        tone="warn" if silence > SILENT_SECONDS else "ok",
-        since_ms=record.started_ms,
-        silence_s=silence,
-        pid=record.pid,
-        version=record.version,
-        cores=record.cores,
-        load1=record.load1,
-        memory_bytes=record.memory_bytes,
-        memory_total_bytes=record.memory_total_bytes,
-        rss_bytes=record.rss_bytes,
-        session_timeout_s=record.session_timeout_s,
-        counts=record.counts,
-        requests=record.requests,
-        running=states.count("RUNNING"),
-        standby=states.count("STANDBY"),
-    )
-
-
 def tiles(tasks: Iterable[TaskRow], machines: Iterable[MachineView]) -> Tiles:
     tasks, machines = list(tasks), list(machines)
     states = [task.state for task in tasks]
@@ -244,7 +207,7 @@ def tiles(tasks: Iterable[TaskRow], machines: Iterable[MachineView]) -> Tiles:
         without_running=sum(state in WITHOUT for state in states),
         failed=states.count("FAILED") + states.count("UNREADABLE"),
         paused=states.count("PAUSED"),
-        online=sum(machine.state not in _GONE for machine in machines),
+        online=sum(machine.state not in GONE for machine in machines),
         offline=offline,
         worst_lag_s=worst[0] if worst else None,
         worst_lag_task=worst[1] if worst else "",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from fastapi import Depends, FastAPI
 
 import replicator
+from replicator.alerts.silence_store import Silences
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.access.logins import Logins
@@ -25,6 +26,7 @@ from server.document import document
 from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
+from server.machine_operations import MachineOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.process_logs import ProcessLogs
@@ -47,6 +49,7 @@ from server.routes import (
     processes,
     quarantine,
     secrets,
+    silences,
     snapshots,
     sources,
     table_definitions,
@@ -81,6 +84,7 @@ ROUTERS = (
     processes.router,
     cluster.router,
     outgoing.router,
+    silences.router,
     addresses.router,
     health.router,
     logins.router,
@@ -154,9 +158,11 @@ def create_routes(
     app.state.addresses = AddressOperations(coordinator, layout)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
+    app.state.machines = MachineOperations(coordinator, layout, app.state.operations)
     app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
     app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
+    app.state.silences = Silences(coordinator, layout)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)
     app.state.process_logs = ProcessLogs(coordinator, layout)

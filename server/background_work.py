@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 
+from replicator.alerts.silence_store import Silences
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.recipes.duties import Duties
 from replicator.errors import CoordinationError, NotConnected
@@ -33,8 +34,10 @@ class BackgroundWork:
         duties: Duties | None = None,
         probes: AddressProbes | None = None,
         cutovers: CutoverDriver | None = None,
+        silences: Silences | None = None,
     ) -> None:
         self._cutovers = cutovers
+        self._silences = silences
         self._probes = probes
         self._operations = operations
         self._membership = membership
@@ -107,6 +110,8 @@ class BackgroundWork:
                 self._audit.trim()
             if self._requests is not None:
                 self._requests.trim()
+            if self._silences is not None:
+                self._silences.trim()
         self._rounds += 1
 
     def _watch_reports(self) -> None:

@@ -45,6 +45,7 @@ _STATUS = {
     "E5121": 409,
     "E5122": 409,
     "E5123": 404,
+    "E5124": 409,
     "E5150": 409,
     "E5153": 404,
     "E5154": 409,
@@ -64,6 +65,8 @@ _STATUS = {
     "E5105": 409,
     "E5110": 404,
     "E5111": 504,
+    "E5184": 404,
+    "E5185": 422,
 }
 PRECONDITION: Final = "E4006"
 """What was read has changed: 412 where the request says what by If-Match, else 409."""

@@ -54,6 +54,17 @@ _TASK: Final = {
     "lag_s": 0.1,
     "config": CONFIG,
 }
+_SILENCE: Final = {
+    "id": "5e0c9a41b7d2",
+    "rule": "BusLag",
+    "task": _NAME,
+    "machine": "",
+    "labels": {},
+    "until_ms": _TIME + 7_200_000,
+    "by": "ann@10.0.0.7",
+    "reason": "large import until noon",
+    "created_ms": _TIME,
+}
 _TOKEN: Final = {
     "name": "ci",
     "role": "operator",
@@ -93,6 +104,37 @@ _GROUP: Final = {
         {"host": "core-a", "capacity": 100, "weight": 1, "draining": False, "leaving": False, "tasks": [_NAME]}
     ],
     "tasks": [{"name": _NAME, "weight": 1, "standbys": 0, "pin": "", "hosts": ["core-a"], "problem": None}],
+}
+_MACHINE: Final = {
+    "name": "core-a",
+    "state": "online",
+    "role": "core",
+    "age_s": 0.4,
+    "host": "core-a",
+    "pid": 4711,
+    "version": "0.1.0",
+    "started_ms": _TIME,
+    "time_ms": _TIME,
+    "cores": 8,
+    "load1": 0.7,
+    "memory_bytes": 9_663_676_416,
+    "memory_total_bytes": 34_359_738_368,
+    "rss_bytes": 220_200_960,
+    "session_timeout_s": 10.0,
+    "cpu": 0.08,
+    "received_per_s": 1_200_000.0,
+    "sent_per_s": 940_000.0,
+    "disks": [{"mount": "/", "used_bytes": 41_000_000_000, "free_bytes": 59_000_000_000}],
+    "booted_ms": _TIME,
+    "group": "",
+    "draining": False,
+    "stopped_ms": 0,
+    "expected": "learned",
+    "expected_by": "",
+    "expected_since_ms": _TIME,
+    "expected_reason": "",
+    "expected_version": 0,
+    "tasks": {_NAME: "running"},
 }
 _VERSION: Final = {
     "number": 3,
@@ -165,8 +207,10 @@ BODIES: Final[dict[str, Any]] = {
     "pinTask": {"to": "core-b", **_REASON},
     "unpinTask": _REASON,
     "moveTask": {"to": "core-b", **_REASON},
+    "silenceAlerts": {"rule": "BusLag", "task": _NAME, "seconds": 7200, "reason": "large import until noon"},
     "drainMachine": _REASON,
     "undrainMachine": _REASON,
+    "expectMachine": {"reason": "rack b, delivered in March"},
     "maintainAll": {"on": "true", **_REASON},
     "maintainTask": {"on": "true", **_REASON},
     "retryTask": _REASON,
@@ -231,8 +275,9 @@ ANSWERS: Final[dict[str, Any]] = {
     "MachineList": {
         "apiVersion": "v1",
         "kind": "MachineList",
-        "items": [{"name": "core-a", "age_s": 0.4, "host": "core-a", "tasks": {_NAME: "running"}}],
+        "items": [_MACHINE],
     },
+    "Machine": {"apiVersion": "v1", "kind": "Machine", **_MACHINE},
     "Group": _GROUP,
     "GroupList": {"apiVersion": "v1", "kind": "GroupList", "items": [_GROUP]},
     "Moves": {
@@ -354,6 +399,8 @@ ANSWERS: Final[dict[str, Any]] = {
         ],
     },
     "Cluster": {"apiVersion": "v1", "kind": "Cluster", "installation": "3f0c9a1be27d"},
+    "Silence": {"apiVersion": "v1", "kind": "Silence", **_SILENCE},
+    "SilenceList": {"apiVersion": "v1", "kind": "SilenceList", "items": [_SILENCE]},
     "Outgoing": {
         "apiVersion": "v1",
         "kind": "Outgoing",

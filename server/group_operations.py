@@ -184,7 +184,7 @@ class GroupOperations:
     def drain(self, host: str, by: str, reason: str) -> list[str]:
         """The tasks that its Cores have. Raises ProcessError E5123."""
         views = self._tasks.tasks()
-        known = {machine.name for machine in self._tasks.machines()} | self._tasks.stopped() | self._reader.drained()
+        known = {machine.name for machine in self._tasks.known_machines()} | self._reader.drained()
         if host not in known:
             raise ProcessError(
                 "E5123", f"there is no machine '{host}'", found=f"machines: {', '.join(sorted(known)) or 'none'}"

@@ -17,6 +17,7 @@ from replicator.coordination.logs.nodes import make_parents
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import ServerRecord, dump
 from replicator.errors import CoordinationError, NodeMissing
+from replicator.host.installed_version import installed_version
 from replicator.telemetry.log import get_logger
 from replicator.telemetry.server_certificate import ServerCertificate
 
@@ -80,6 +81,7 @@ class Membership:
             since_ms=self._since_ms,
             certificate_ms=certificate.expires_ms if certificate is not None else 0,
             certificate_problem=certificate is not None and bool(certificate.problem),
+            version=installed_version(),
         )
 
     def _register(self) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from replicator.alerts.silence_store import Silences
 from replicator.config.certificate_logins import read_certificate_logins
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
@@ -117,7 +118,10 @@ def _run(
         owner = Owner(by="server", host=host, pid=os.getpid())
         duties = Duties(coordinator, layout, owner, {"unused-nodes": partial(remove_unused, coordinator, layout)})
         driver = CutoverDriver(coordinator, layout, operations, owner, cutovers.begun)
-        background_work.append(BackgroundWork(operations, membership, audit, requests, duties, probes, driver))
+        silences = Silences(coordinator, layout)
+        background_work.append(
+            BackgroundWork(operations, membership, audit, requests, duties, probes, driver, silences)
+        )
         background_work[0].start()
         click.echo(real.url)
 

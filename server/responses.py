@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from replicator.coordination.logs.processes import Process as OnlineProcess
-from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.history import Entry
@@ -152,34 +151,9 @@ class VersionDiff(View, kw_only=True, rename={"api_version": "apiVersion", "befo
     diff: str
 
 
-class Machine(msgspec.Struct, kw_only=True):
-    """A Core process that is online. All fields are 0 or empty if its znode cannot be read. `age_s`: seconds since its
-    last report."""
-
-    name: str
-    age_s: float = 0.0
-    host: str = ""
-    pid: int = 0
-    version: str = ""
-    started_ms: int = 0
-    time_ms: int = 0
-    cores: int = 0
-    load1: float = 0.0
-    memory_bytes: int = 0
-    memory_total_bytes: int = 0
-    rss_bytes: int = 0
-    session_timeout_s: float = 0.0
-    tasks: dict[str, str] = {}
-
-
-class MachineList(View, kw_only=True):
-    kind: str = "MachineList"
-    items: list[Machine]
-
-
 class Process(msgspec.Struct, kw_only=True):
-    """A process that is online. `type`: core, server or monitor; `name`: of its machine; `id`: "" if its znode cannot
-    be read; `address`: where it listens, "" for a Core."""
+    """A process that is online. `type`: core, agent, server or monitor; `name`: of its machine; `id`: "" if its znode
+    cannot be read; `address`: where it listens, "" for a Core or an agent."""
 
     id: str
     type: str
@@ -467,25 +441,3 @@ def task_version(name: str, record: VersionRecord) -> TaskVersion:
 
 def process(one: OnlineProcess) -> Process:
     return Process(id=one.id, type=one.kind, name=one.name, pid=one.pid, address=one.address)
-
-
-def machine(node: MachineNode) -> Machine:
-    record = node.record
-    if record is None:
-        return Machine(name=node.name, age_s=round(node.age_s, 1))
-    return Machine(
-        name=node.name,
-        age_s=round(node.age_s, 1),
-        host=record.host,
-        pid=record.pid,
-        version=record.version,
-        started_ms=record.started_ms,
-        time_ms=record.time_ms,
-        cores=record.cores,
-        load1=record.load1,
-        memory_bytes=record.memory_bytes,
-        memory_total_bytes=record.memory_total_bytes,
-        rss_bytes=record.rss_bytes,
-        session_timeout_s=record.session_timeout_s,
-        tasks={name: figures.state for name, figures in record.tasks.items()},
-    )

@@ -10,6 +10,7 @@ import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.alerts.silence_store import Silences
 from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
@@ -18,11 +19,20 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, cutover_responses, group_responses, outgoing_responses, responses
+from server import (
+    access_responses,
+    cutover_responses,
+    group_responses,
+    machine_responses,
+    outgoing_responses,
+    responses,
+    silence_responses,
+)
 from server.addresses import Address, AddressList, AddressOperations
 from server.cutovers import CutoverOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
+from server.machine_operations import MachineOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.process_logs import ProcessLogs
@@ -37,7 +47,8 @@ ANSWERS = (
     responses.Task,
     responses.TaskList,
     responses.HistoryList,
-    responses.MachineList,
+    machine_responses.MachineList,
+    machine_responses.Machine,
     responses.ProcessList,
     responses.ProcessLog,
     responses.Accepted,
@@ -67,6 +78,8 @@ ANSWERS = (
     cutover_responses.CutoverList,
     Address,
     AddressList,
+    silence_responses.Silence,
+    silence_responses.SilenceList,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -86,6 +99,8 @@ def reply(view: msgspec.Struct, status: int = 200) -> Response:
     versioned = responses.Task | outgoing_responses.Outgoing | access_responses.User | Address
     if isinstance(view, versioned) and view.version >= 0:
         headers["etag"] = f'"{view.version}"'
+    if isinstance(view, machine_responses.Machine) and view.expected_version >= 0:
+        headers["etag"] = f'"{view.expected_version}"'
     # What is below is encoded as it is: a list of 1,000 tasks as plain dicts took most of the time of its answer.
     found = {field.encode_name: getattr(view, field.name) for field in msgspec.structs.fields(view)}
     first = {key: found[key] for key in ("apiVersion", "kind", "name") if key in found}  # shown first to people
@@ -205,10 +220,12 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
+MachinesOf = Annotated[MachineOperations, Depends(_of_app("machines", MachineOperations))]
 GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 CutoversOf = Annotated[CutoverOperations, Depends(_of_app("cutovers", CutoverOperations))]
 SourcesOf = Annotated[SourceOperations, Depends(_of_app("sources", SourceOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
+SilencesOf = Annotated[Silences, Depends(_of_app("silences", Silences))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]

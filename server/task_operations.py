@@ -17,6 +17,8 @@ from replicator.coordination.clock import now_ms
 from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
+from replicator.coordination.machines.expected import ExpectedMachines
+from replicator.coordination.machines.known import KnownMachine, all_online, known
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
@@ -59,7 +61,9 @@ class TaskOperations:
         self._orders = OrdersStore(coordinator, layout)
         self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
-        self._stopped = StoppedCores(coordinator, layout)
+        self._stopped = StoppedCores(self._overview.cache, layout)
+        self._stopped_agents = StoppedCores(self._overview.cache, layout, agents=True)
+        self._expected = ExpectedMachines(self._overview.cache, layout)
         self.edits = EditLocks(coordinator, layout)
 
     # Reading
@@ -80,9 +84,12 @@ class TaskOperations:
         self._overview.catch_up(max_age_s)
         return self._overview.machines()
 
-    def stopped(self) -> set[str]:
-        """Hosts whose Cores have ended on purpose."""
-        return set(self._stopped.list())
+    def known_machines(self, max_age_s: float = 0.0) -> list[KnownMachine]:
+        """Also those that are expected and not there."""
+        online = all_online(self.machines(max_age_s), self._overview.agents())
+        # Behind them: a Core that ends writes before its node goes, and one that starts after its node is there.
+        stopped = self._stopped_agents.list() | self._stopped.list()
+        return known(online, self._expected.list(), stopped, now_ms())
 
     def watch_reports(self) -> None:
         """See `Overview.watch_reports`."""

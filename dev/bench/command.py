@@ -16,6 +16,7 @@ from dev.bench.flames import flames
 from dev.bench.fleet import fleet
 from dev.bench.load import KINDS, Load, Segment
 from dev.bench.machine import facts
+from dev.bench.monitor import monitor
 from dev.bench.peer import debezium, prepare
 from dev.bench.report import OUTPUT, Entry, absent, read, table, write
 from dev.bench.runner import Runner
@@ -35,7 +36,7 @@ BIG: tuple[str, ...] = ("tx1", "tx10000")
 COMPARED = frozenset({"tx1", "tx10000", "debezium"})
 PARTS = (
     "compare", "tx1", "tx10000", "debezium", "snapshot", "apply", "latency", "workers", "guards", "memory", "fleet",
-    "kinds", "matrix", "flames",
+    "monitor",    "kinds", "matrix", "flames",
 )  # fmt: skip
 
 
@@ -173,6 +174,7 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 3 * runs))
     plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3), plain=options.size == "full"))
     plan.part("fleet", lambda: fleet(runner, 5 if small else 100, 3 if small else 20))
+    plan.part("monitor", lambda: monitor(10, 5, 3, 2) if small else monitor(1000, 500, 50, 20))
     alone = {name: segment for name, segment in segments.items() if name.partition("_")[0] in KINDS}
     plan.part("kinds", lambda: sections.kinds(runner, alone, few))
     plan.part("flames", lambda: flames(runner, both))

@@ -281,6 +281,7 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "apply_durable": apply_durable,
     "apply_latency": apply_latency,
     "fleet": group("fleet."),
+    "monitor": group("monitor."),
     "shared": group("shared."),
     "many": group("many."),
     "handover": group("takeover_s.", "switchover_s.", "handover.", "lease."),

@@ -239,4 +239,19 @@ MATRIX: tuple[Row, ...] = (
         "A source is locked for maintenance; the Server that wrote it and the leader are killed",
         "Its tasks stay paused on any host, and continue by themselves when it is unlocked",
     ),
+    Row(
+        140,
+        "A dump connection that tasks share is cut: its process is killed",
+        "Each task goes on with a separate connection, and they share again; nothing lost or repeated",
+    ),
+    Row(
+        141,
+        "A task that shares a dump connection falls behind",
+        "The others go on; it reads with a separate connection, and comes back when it has caught up",
+    ),
+    Row(
+        142,
+        "The Core that owns a shared dump connection is killed; its source fails over",
+        "The tasks share again on the other Core, then at the new primary; exactly once",
+    ),
 )

@@ -51,6 +51,6 @@ It fires once this has been true{lasting or " at one evaluation"}.
 
 
 def _plain(text: str) -> str:
-    """Without the template's syntax: `{{ $labels.task }}` is the word for what stands there."""
+    """Without the template's syntax: `{{ $labels.task }}` becomes the name of the label in capitals."""
     text = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: found[1].upper(), text)
     return re.sub(r"\{\{ \$value(?: \| \w+)? \}\}", "N", text)

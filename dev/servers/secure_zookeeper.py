@@ -10,7 +10,7 @@ from dev.servers.authority import Authority
 from dev.servers.ports import free_port
 from dev.servers.zookeeper import ZooKeeper
 
-USERS: Final = ("core", "server", "monitor", "admin", "core2")
+USERS: Final = ("core", "server", "monitor", "admin", "core2", "agent")
 _PROVIDERS: Final = "org.apache.zookeeper.server.auth."
 
 

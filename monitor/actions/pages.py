@@ -26,7 +26,7 @@ from monitor.actions import plan
 from monitor.actions.catalog import OF_MACHINE, OF_TASK, Action, Rights, find
 from monitor.actions.steps import Checked, Steps, Subject
 from monitor.documents import NO_STORE, Documents
-from monitor.formatting import task_page
+from monitor.formatting import machine_page, task_page
 from monitor.forms import fields, is_of
 from monitor.person import UNLOCKED_SECONDS, Person, person_of
 from monitor.render import Renderer
@@ -34,10 +34,12 @@ from monitor.server_api import Answer
 from monitor.view import TaskRow, View
 from replicator.errors import ProcessError
 from replicator.telemetry.hosts import client_address
+from replicator.telemetry.log import get_logger
 
 MOST_FORM: Final = 65_536
 """Bytes: a GTID set may be long."""
 _KEPT: Final = 500
+_log = get_logger("monitor")
 _OWN_FIELDS: Final = frozenset({"csrf", "confirm", "reason", "key", "seen", "version", "mistyped"})
 
 
@@ -192,6 +194,11 @@ class ActionPages:
                 key=mark[1],
                 again=mark in self._sent,
             )
+            result = "unknown" if answer.unknown else answer.error.get("code", "failed") if answer.error else "done"
+            by, request_id = person.principal.label, mark[1]
+            _log.info(
+                "action", action=action.name, name=name, by=by, address=address, result=result, request=request_id
+            )
             return Outcome(answer, choice.arguments, reason)
 
         if choice.missing:
@@ -279,7 +286,7 @@ class ActionPages:
             action=action,
             name=name,
             stage=stage,
-            back="/" if action.of_machine else task_page(name),
+            back=machine_page(name) if action.of_machine else task_page(name),
             heading=f"{action.title}: {name}",
             here=here,
             after=f"{here}?{request.url.query}" if request.method == "GET" and request.url.query else here,

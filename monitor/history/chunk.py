@@ -1,4 +1,4 @@
-"""Values of one task over consecutive steps, in memory and as the bytes that are stored."""
+"""Values of one task or machine over consecutive steps, in memory and as the bytes that are stored."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from array import array
 from collections.abc import Sequence
 from math import isnan, nan
 
-from monitor.history.series import SERIES, Values
+from monitor.history.series import SERIES, Series, Values
 
 
 class Chunk:
-    """`slots` values of each series, NaN where nothing was noted.
+    """`slots` values of each of `width` series, NaN where nothing was noted.
 
     Stored by series, not by step, and the first bytes of all values before their second ones: neighbours are alike, and
     zlib makes a tenth of an idle task's.
     """
 
-    def __init__(self, slots: int, data: array[float] | None = None) -> None:
+    def __init__(self, slots: int, width: int = len(SERIES), data: array[float] | None = None) -> None:
         self.slots = slots
-        self._data = data if data is not None else array("f", [nan]) * (slots * len(SERIES))
+        self._width = width
+        self._data = data if data is not None else array("f", [nan]) * (slots * width)
 
     def put(self, slot: int, values: Values) -> None:
         for number, value in enumerate(values):
             self._data[number * self.slots + slot] = value
 
     def get(self, slot: int) -> Values:
-        return tuple(self._data[number * self.slots + slot] for number in range(len(SERIES)))
+        return tuple(self._data[number * self.slots + slot] for number in range(self._width))
 
     def column(self, series: int) -> Sequence[float]:
         return self._data[series * self.slots : (series + 1) * self.slots]
@@ -37,9 +38,9 @@ class Chunk:
         return zlib.compress(b"".join(raw[byte::4] for byte in range(4)), 1)
 
     @classmethod
-    def decode(cls, stored: bytes, slots: int) -> Chunk | None:
+    def decode(cls, stored: bytes, slots: int, width: int = len(SERIES)) -> Chunk | None:
         """None for bytes that are not those of such a chunk."""
-        count = slots * len(SERIES)
+        count = slots * width
         try:
             planes = zlib.decompress(stored, bufsize=4 * count)
         except zlib.error:
@@ -53,7 +54,7 @@ class Chunk:
         data.frombytes(bytes(raw))
         if sys.byteorder == "big":
             data.byteswap()
-        return cls(slots, data)
+        return cls(slots, width, data)
 
 
 def _little(data: array[float]) -> bytes:
@@ -64,10 +65,10 @@ def _little(data: array[float]) -> bytes:
     return swapped.tobytes()
 
 
-def reduced(series: int, values: Sequence[float]) -> float:
+def reduced(series: Series, values: Sequence[float]) -> float:
     """The value of a longer step; NaN only where none is known."""
     known = [value for value in values if not isnan(value)]
     if not known:
         return nan
-    how = SERIES[series].reduce
+    how = series.reduce
     return max(known) if how == "max" else min(known) if how == "min" else sum(known) / len(known)

@@ -1,12 +1,12 @@
-"""The chunks of one task that are still written to, one for each step."""
+"""The chunks of one task or machine that are still written to, one for each step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isnan
 
 from monitor.history.chunk import Chunk
-from monitor.history.series import SERIES, Values
+from monitor.history.series import Series, Values
 from monitor.history.steps import STEPS, Step
 
 Load = Callable[[Step, int], Chunk | None]
@@ -16,7 +16,8 @@ Load = Callable[[Step, int], Chunk | None]
 class OpenChunk:
     """The last chunk of a step. `begin`: epoch seconds; `flushed`: when it was stored, monotonic s."""
 
-    def __init__(self, step: Step, begin: int, chunk: Chunk, flushed: float) -> None:
+    def __init__(self, step: Step, begin: int, chunk: Chunk, flushed: float, series: Sequence[Series]) -> None:
+        self._series = series
         self.step, self.begin, self.chunk, self.flushed = step, begin, chunk, flushed
         self.dirty = False
         self._slot = -1
@@ -27,14 +28,14 @@ class OpenChunk:
         """A value of a step that has several is joined with those before it."""
         slot = int((time_s - self.begin) // self.step.seconds)
         if slot != self._slot:
-            self._slot, self._sums, self._counts = slot, [0.0] * len(SERIES), [0] * len(SERIES)
-        self.chunk.put(slot, tuple(map(self._joined, range(len(SERIES)), self.chunk.get(slot), values)))
+            self._slot, self._sums, self._counts = slot, [0.0] * len(self._series), [0] * len(self._series)
+        self.chunk.put(slot, tuple(map(self._joined, range(len(self._series)), self.chunk.get(slot), values)))
         self.dirty = True
 
     def _joined(self, series: int, before: float, value: float) -> float:
         if isnan(value):
             return before
-        how = SERIES[series].reduce
+        how = self._series[series].reduce
         if how == "mean":
             self._sums[series] += value
             self._counts[series] += 1
@@ -47,7 +48,8 @@ class OpenChunk:
 class OpenChunks:
     """`load`: a chunk that was begun before the process was started goes on."""
 
-    def __init__(self, load: Load, clock: Callable[[], float]) -> None:
+    def __init__(self, load: Load, clock: Callable[[], float], series: Sequence[Series]) -> None:
+        self._series = series
         self._load = load
         self._clock = clock
         self._open: dict[Step, OpenChunk] = {}
@@ -61,8 +63,8 @@ class OpenChunks:
             if current is None or current.begin != begin:
                 if current is not None and current.dirty:
                     ended.append(current)
-                stored = self._load(step, begin) or Chunk(step.slots)
-                current = self._open[step] = OpenChunk(step, begin, stored, self._clock())
+                stored = self._load(step, begin) or Chunk(step.slots, len(self._series))
+                current = self._open[step] = OpenChunk(step, begin, stored, self._clock(), self._series)
             current.add(time_s, values)
         return ended
 

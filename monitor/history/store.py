@@ -1,4 +1,4 @@
-"""Chunks of all tasks in one SQLite file, bounded in size."""
+"""Chunks of all tasks and machines in one SQLite file, bounded in size."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ROUNDS: Final = 20
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """One chunk, encoded. begin: epoch seconds."""
+    """One chunk, encoded. key: name of the task, or of a machine as `machine_key` has it; begin: epoch seconds."""
 
-    task: str
+    key: str
     step: Step
     begin: int
     data: bytes
@@ -68,20 +68,20 @@ class Store:
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             return _opened(path)
 
-    def read(self, task: str, step: Step, begin: int) -> bytes | None:
+    def read(self, key: str, step: Step, begin: int) -> bytes | None:
         found = self._db.execute(
-            "SELECT data FROM chunk WHERE task = ? AND step = ? AND begin = ?", (self._id(task), step.seconds, begin)
+            "SELECT data FROM chunk WHERE task = ? AND step = ? AND begin = ?", (self._id(key), step.seconds, begin)
         ).fetchone()
         return found[0] if found else None
 
-    def between(self, task: str, step: Step, first: int, last: int) -> dict[int, bytes]:
+    def between(self, key: str, step: Step, first: int, last: int) -> dict[int, bytes]:
         """Chunks by begin, which is between the two."""
         sql = "SELECT begin, data FROM chunk WHERE task = ? AND step = ? AND begin BETWEEN ? AND ?"
-        return dict(self._db.execute(sql, (self._id(task), step.seconds, first, last)))
+        return dict(self._db.execute(sql, (self._id(key), step.seconds, first, last)))
 
     def write(self, chunks: Iterable[Stored]) -> None:
         """In one transaction."""
-        rows = [(self._id(one.task, create=True), one.step.seconds, one.begin, one.data) for one in chunks]
+        rows = [(self._id(one.key, create=True), one.step.seconds, one.begin, one.data) for one in chunks]
         with self._db:
             self._db.executemany("INSERT OR REPLACE INTO chunk VALUES (?, ?, ?, ?)", rows)
 

@@ -10,7 +10,7 @@ import msgspec
 from monitor import formatting
 from monitor.history.chunk import reduced
 from monitor.history.history import Chart
-from monitor.history.series import SERIES, Series
+from monitor.history.series import Series, series_of
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -44,23 +44,22 @@ ROWS: Final = 12
 
 def figures(chart: Chart) -> Figures:
     """Each row is what its series keep of a time: the highest lag, the mean rate."""
-    columns = [[nan if value is None else value for value in chart.series[series.name]] for series in SERIES]
+    series = series_of(chart.key)
+    columns = [[nan if value is None else value for value in chart.series[one.name]] for one in series]
     points = len(columns[0])
     width = max(-(-points // ROWS), 1)
     rows = []
     for first in range(0, points, width):
         last = min(first + width, points)
-        values = [reduced(number, column[first:last]) for number, column in enumerate(columns)]
-        shown = tuple(
-            _text(series, None if isnan(value) else value) for series, value in zip(SERIES, values, strict=True)
-        )
+        values = [reduced(one, column[first:last]) for one, column in zip(series, columns, strict=True)]
+        shown = tuple(_text(one, None if isnan(value) else value) for one, value in zip(series, values, strict=True))
         begin, end = (1000 * (chart.begin_s + at * chart.step_s) for at in (first, last))
         rows.append(FigureRow(begin, end, shown))
-    return Figures(tuple(series.label for series in SERIES), tuple(reversed(rows)))
+    return Figures(tuple(one.label for one in series), tuple(reversed(rows)))
 
 
 def summaries(chart: Chart) -> tuple[Summary, ...]:
-    return tuple(_summary(series, chart.series[series.name]) for series in SERIES)
+    return tuple(_summary(series, chart.series[series.name]) for series in series_of(chart.key))
 
 
 def _summary(series: Series, values: list[float | None]) -> Summary:
@@ -78,6 +77,8 @@ def _text(series: Series, value: float | None) -> str:
         return "–"
     if series.unit == "s":
         return formatting.lag(value)
+    if series.unit == "n":
+        return f"{value:.2f}"
     if series.unit == "B/s":
         return f"{formatting.size(value)}/s"
     if series.unit == "1/s":

@@ -44,12 +44,12 @@ def _machine(machine: MachineView, *, reported: bool) -> Iterator[Finding]:
             severity=OFFLINE,
             subject="machine",
             name=machine.host,
-            one="is offline: the session of its Core has expired",
-            many="are offline: the sessions of their Cores have expired",
+            one="is offline: it is expected and not there",
+            many="are offline: they are expected and not there",
             since_ms=machine.since_ms,
             effect="Standbys have taken over its tasks where there were any; it is no standby itself.",
-            todo="Start its Core again; a machine that does not return is forgotten after 7 days.",
-            command="replicator machines",
+            todo="Start its Core or agent; forget a machine that does not return: replicator machine unexpect.",
+            command="replicator machine get",
         )
     elif machine.state == "silent" and not reported:
         yield Finding(
@@ -61,7 +61,7 @@ def _machine(machine: MachineView, *, reported: bool) -> Iterator[Finding]:
             many="do not report",
             effect="What its tasks do is not known; standbys take over when its session expires.",
             todo="Look at the load and the log of its Core.",
-            command="replicator machines",
+            command="replicator machine get",
         )
 
 

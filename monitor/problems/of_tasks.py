@@ -128,7 +128,7 @@ def _without(task: TaskRow) -> Finding:
         since_ms=task.without_since_ms,
         effect=NOTHING,
         todo="Start a Core, or end the drain of a machine.",
-        command="replicator machines",
+        command="replicator machine get",
         terms="state:no-running",
     )
 
@@ -158,7 +158,7 @@ def _silent(task: TaskRow, now_ms: int) -> Finding:
         since_ms=now_ms - int((task.figures_age_s or 0) * 1000),
         effect="Whether rows are delivered is not known; a standby takes over when the session of that Core expires.",
         todo="Look at the load, the clock and the log of that Core.",
-        command="replicator machines",
+        command="replicator machine get",
         terms=f"host:{task.host}",
     )
 
@@ -226,7 +226,7 @@ def _alone(task: TaskRow) -> Finding:
         many="have too few standbys" if some else "have no standby",
         effect="Consumers notice nothing, until the Core that runs it fails: then it is not taken over.",
         todo="Start a Core on another host.",
-        command="replicator machines",
+        command="replicator machine get",
         terms="standbys<1" if not some else f"standbys<{task.wanted_standbys}",
     )
 

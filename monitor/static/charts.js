@@ -3,7 +3,7 @@
 //
 //   data-points  address of {begin_s, step_s, series: {name: [value or null]}}
 //   data-every   ms between two questions for them; data-height: px of a plot
-//   data-shade   the series that is 0 where the background is to be shaded
+//   data-shade   the series that is below 1 where the background is to be shaded
 //   <figure data-series="lag_s" data-unit="s"><figcaption>Lag</figcaption><div class="plot"></div></figure>
 //   data-series  or several, separated by blanks, whose names are in data-labels, separated by commas
 "use strict";
@@ -22,6 +22,8 @@ const FORMATS = {
   "s": (value) => unit(value, TIMES),
   "1/s": (value) => unit(value, SIZES).trimEnd(),
   "B/s": (value) => `${unit(value, SIZES)}B`,
+  "%": (value) => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`,
+  "n": (value) => value.toFixed(2),
 };
 
 const COLOURS = ["--plot", "--plot-2", "--plot-3", "--plot-4", "--plot-5"];
@@ -65,16 +67,18 @@ class Charts {
     this.run();
   }
 
-  // Where the series of data-shade is 0, behind the lines.
+  // Where the series of data-shade is below 1, behind the lines.
   shade(plot) {
     const down = this.chart.series[this.place.dataset.shade];
     if (!down) return;
     const { ctx, bbox } = plot;
     ctx.save();
     ctx.fillStyle = colour(this.place, "--down");
-    for (let first = down.indexOf(0); first >= 0; first = down.indexOf(0, first)) {
+    const isDown = (value) => value !== null && value < 1;
+    for (let first = 0; first < down.length; first += 1) {
+      if (!isDown(down[first])) continue;
       const begin = first;
-      while (down[first] === 0) first += 1;
+      while (first < down.length && isDown(down[first])) first += 1;
       const from = plot.valToPos(this.chart.begin_s + begin * this.chart.step_s, "x", true);
       const to = plot.valToPos(this.chart.begin_s + first * this.chart.step_s, "x", true);
       ctx.fillRect(from, bbox.top, Math.max(to - from, 1), bbox.height);

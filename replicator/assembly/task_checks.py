@@ -17,6 +17,10 @@ from replicator.model.replica_id import derived
 from replicator.model.table import Table
 
 Names = list[tuple[str, str]]
+_SHARED = (
+    "auto: one connection for the tasks of a Core with the same server, login, TLS and heartbeat, once they have "
+    "caught up; `task describe` shows whether it is shared now"
+)
 
 
 def check_task(
@@ -71,6 +75,8 @@ def _check_source(config: TaskConfig, position: Position | None) -> tuple[list[F
         done = check(member, config.name, password, server_id, position)
         findings += done.findings
         tables = tables or done.tables
+    if config.database.share == "auto":
+        findings.append(Finding.ok("source.share", _SHARED))
     return findings, tables
 
 

@@ -17,8 +17,8 @@ FORMAT: Final = 1
 SECRETS: Final = ("tokens", "users")
 """Children of the root with the logins of people and programs: only on request."""
 PASSING: Final = (
-    *("tasks", "machines", "servers", "stopped", "requests", "restoring", "security"),
-    *("locks", "barriers", "master_election", "cutovers"),
+    *("tasks", "machines", "agents", "servers", "stopped", "requests", "restoring", "security"),
+    *("locks", "barriers", "master_election", "cutovers", "alerts"),
 )
 """Children of the root that have parts of their own, say what runs now, or belong to the ensemble (identities of
 processes, by which the ACLs of restored znodes are made)."""

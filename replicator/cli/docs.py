@@ -33,7 +33,7 @@ def command(page: str | None, words: tuple[str, ...], path_only: bool) -> None:
     replicator docs operations                 the page
     replicator docs operations zookeeper       its section about ZooKeeper
     replicator docs errors E2206               an error code, and where the pages mention it
-    replicator docs alerts                     the alert rules for Prometheus
+    replicator docs prometheus-rules           the alert rules for Prometheus
     """
     if page is None:
         click.echo(str(docs_pages.root() / "docs") if path_only else _list(), nl=path_only)

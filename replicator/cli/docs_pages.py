@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 NAMES: Final = {
-    "alerts": "deploy/alerts.yaml",
+    "prometheus-rules": "deploy/alerts.yaml",
     "accounts": "deploy/mysql-accounts.sql",
     "schema": "docs/task.schema.json",
 }

@@ -1,4 +1,4 @@
-"""`replicator machine`: drains a host before maintenance, and ends that."""
+"""`replicator machine`: shows machines, says which of them are expected, and drains a host before maintenance."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import time
 import click
 from click.shell_completion import CompletionItem
 
+from replicator.cli import machines
 from replicator.cli.lazy import SuggestingGroup
+from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.completion import asked
-from replicator.cli.task.options import timeout_option, with_client
+from replicator.cli.task.options import output_option, timeout_option, with_client
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
 _POLL = 0.2
 _MEANINGS = {"evacuate": "drain", "cordon": "drain", "uncordon": "undrain", "resume": "undrain"}
+_MEANINGS |= {"list": "get", "ls": "get", "show": "describe", "add": "expect", "register": "expect"}
+_MEANINGS |= {"forget": "unexpect", "remove": "unexpect", "rm": "unexpect", "delete": "unexpect"}
 
 
 def complete_host(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -29,7 +33,64 @@ _reason = click.option("--reason", default="", help="Recorded in the audit and i
 
 @click.group("machine", cls=SuggestingGroup, meanings=_MEANINGS)
 def command() -> None:
-    """Drain the Core of a host before maintenance. `replicator machines` lists the machines."""
+    """Show machines, expect and forget them, and drain the Core of a host before maintenance."""
+
+
+@command.command("get")
+@output_option("table", "wide", "tsv", "json", "yaml", "name")
+@click.option("--no-headers", is_flag=True, help="Print no header line.")
+@with_client
+def get(output: str, no_headers: bool, client: Client) -> None:
+    """List the machines: state, number of tasks by role, load, memory, fullest disk, time since the last report.
+
+    A machine is offline if it is expected, because it has reported once or by `replicator machine expect`, and not
+    there without having ended on purpose. `-o wide` adds CPU, network, group, and the tasks by name.
+    """
+    machines.show_list(output, no_headers, client)
+
+
+@command.command("describe")
+@_host
+@output_option("text", "json", "yaml")
+@with_client
+def describe(host: str, output: str, client: Client) -> None:
+    """Show one machine: why it is expected, its process, load, memory, disks and network, and its tasks."""
+    item = client.machine(host)
+    text = render.structured(item, output) if render.is_structured(output) else machines.described(item)
+    click.echo(text, nl=False)
+
+
+_version = click.option(
+    "--version",
+    type=click.IntRange(0),
+    default=None,
+    help="Only if this is still the version that `machine describe` shows.",
+)
+
+
+@command.command("expect")
+@_host
+@click.option("--reason", default="", help="Recorded in the audit, and shown.")
+@_version
+@with_client
+def expect(host: str, reason: str, version: int | None, client: Client) -> None:
+    """Expect HOST (the --host of its Core or agent): while it is not there, it is offline, also if it never came.
+
+    A machine that has reported once is expected without this. One that ends on purpose (`replicator core stop`) is not
+    offline.
+    """
+    item = client.expect_machine(host, reason, version)
+    click.echo(f"{clean(host)}: is expected, {item['state']}")
+
+
+@command.command("unexpect")
+@_host
+@_version
+@with_client
+def unexpect(host: str, version: int | None, client: Client) -> None:
+    """Forget HOST, which does not come back: it is not offline any more. Refused while it is online."""
+    client.unexpect_machine(host, version)
+    click.echo(f"{clean(host)}: is forgotten")
 
 
 @command.command("drain")

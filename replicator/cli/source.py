@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any, Final
 
@@ -50,7 +51,9 @@ def lock(address: str, reason: str, limit: float | None, wait: float | None, cli
     that are created or started meanwhile wait, too. Exit status 4: another person has locked the source; 7: tasks
     still read it after --wait. The lock stays then.
     """
-    found = client.lock_source(address, reason, int(limit or 0))
+    if limit is not None and limit < 1:
+        raise click.BadParameter("The lock lasts for 1s at least.", param_hint="--for")
+    found = client.lock_source(address, reason, math.ceil(limit or 0))
     if wait is not None:
         found = _wait(client, address, wait)
     busy = [clean(item["task"]) for item in found["tasks"] if not item["stopped"]]

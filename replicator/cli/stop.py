@@ -1,4 +1,4 @@
-"""`replicator core stop`, `server stop` and `monitor stop`: stop a process of this host and wait until it has ended."""
+"""`replicator core stop` and the same of the other processes: stop one of this host and wait until it has ended."""
 
 from __future__ import annotations
 

@@ -80,13 +80,20 @@ def summary(items: Sequence[Item], machines: Sequence[dict[str, Any]]) -> str:
     states = ", ".join(f"{count} {state}" for state, count in counts)
     parts = [
         f"{_count(len(items), 'task')}{': ' if states else ''}{states}",
-        _count(len(machines), "machine"),
+        _machines(machines),
         f"{render.rate(sum(item['rows_per_s'] or 0.0 for item in items if render.moving(item)))} rows/s",
     ]
     worst = max((item for item in items if item["lag_s"]), key=lambda item: item["lag_s"], default=None)
     if worst is not None:
         parts.append(f"worst lag {render.lag(worst)} ({terminal.clean(worst['name'])})")
     return "; ".join(parts)
+
+
+def _machines(machines: Sequence[dict[str, Any]]) -> str:
+    """`2 machines, 1 offline`"""
+    offline = sum(machine["state"] == "offline" for machine in machines)
+    there = _count(sum(machine["state"] in ("online", "silent") for machine in machines), "machine")
+    return f"{there}, {offline} offline" if offline else there
 
 
 def _count(number: int, what: str) -> str:

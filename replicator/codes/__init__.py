@@ -5,6 +5,7 @@ from __future__ import annotations
 from replicator.codes import (
     access,
     addresses,
+    alerts,
     backup,
     config,
     conflicts,
@@ -38,5 +39,6 @@ _TABLES = (
     recipes.CODES,
     addresses.CODES,
     monitor.CODES,
+    alerts.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

@@ -26,15 +26,24 @@ CODES: Final[dict[str, Entry]] = table(
         ),
         "E5123": (
             "no such machine",
-            "No Core of this name is online, has ended on purpose, or is drained.",
-            "See `replicator machines`.",
+            "No machine of this name is online, expected, drained, or has ended on purpose.",
+            "See `replicator machine get`.",
+        ),
+        "E5124": (
+            "machine is online",
+            "A machine that reports cannot be forgotten: it is expected again with its next report.",
+            "Stop its Core or agent first.",
         ),
         "E5001": (
             "port in use",
             "Another process listens on the port.",
             "Choose another --listen address, or stop that process.",
         ),
-        "E5002": ("host name in use", "Another Core has the same name.", "Start each with its own --host."),
+        "E5002": (
+            "host name in use",
+            "Another Core, or another agent, has the same name.",
+            "Start each with its own --host.",
+        ),
         "E5003": ("no such task", "There is no task of this name.", "See `replicator task get`."),
         "E5004": ("task exists", "A task of this name exists.", "Use another name, or `task apply`."),
         "E5005": (

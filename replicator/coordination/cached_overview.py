@@ -16,15 +16,16 @@ from replicator.errors import NodeMissing
 
 
 class _CachedMachines(Machines):
-    def __init__(self, cache: TreeCache, layout: Layout) -> None:
-        super().__init__(cache, layout)
+    def __init__(self, cache: TreeCache, layout: Layout, *, agents: bool = False) -> None:
+        super().__init__(cache, layout, agents=agents)
         self._cache = cache
+        self._kind = "agent" if agents else "machine"
 
     def read(self, name: str, watch: Watcher | None = None) -> MachineNode | None:
         """A record is decoded once: with 1,000 tasks that takes milliseconds."""
         if watch is not None:
             return super().read(name, watch)
-        return self._cache.derived(("machine", name), lambda: super(_CachedMachines, self).read(name))
+        return self._cache.derived((self._kind, name), lambda: super(_CachedMachines, self).read(name))
 
 
 class CachedOverview(Overview):
@@ -35,7 +36,9 @@ class CachedOverview(Overview):
         super().__init__(self.cache, layout)
         self._layout = layout
         self._uncached = Machines(coordinator, layout)
+        self._uncached_agents = Machines(coordinator, layout, agents=True)
         self._machines = _CachedMachines(self.cache, layout)
+        self._agents = _CachedMachines(self.cache, layout, agents=True)
         self._names: list[str] = []
 
     def catch_up(self, max_age_s: float = 0.0) -> None:
@@ -45,6 +48,7 @@ class CachedOverview(Overview):
     def watch_reports(self) -> None:
         """Without the records, of which a cache would read each one again."""
         self._ages.see(self._uncached.stats())
+        self._agent_ages.see(self._uncached_agents.stats())
 
     def names(self) -> list[str]:
         """All tasks, sorted. Nothing is created where there is none, as a Monitor may not."""

@@ -32,13 +32,19 @@
         /locks/NAME/KIND-GUID-SEQUENCE              ephemeral sequential: one per claim to a lock (ClaimRecord)
         /locks/NAME/witness-GUID                    ephemeral: there as long as the claim of this GUID may be used
         /barriers/NAME/party-GUID-SEQUENCE          ephemeral sequential: one per party (PartyRecord)
+        /alerts/silences/ID                         which alerts no message is sent of (SilenceRecord)
+        /alerts/sender/...                          a lock: the Monitor that sends messages of alerts
+        /alerts/sent                                what was sent (SentRecord)
         /queues/NAME/item-SEQUENCE                  an item (ItemRecord)
         /queues/NAME/taken-SEQUENCE                 ephemeral: the item of this number is with a consumer (ClaimRecord)
         /queues/NAME/line/...                       a lock: the consumer that waits for the next item
         /master_election/DATE/DUTY/...              a lock: the process that does a duty of that date
         /master_election/DATE/DUTY/done             there when it is done (DutyRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
+        /agents/online/HOST                         ephemeral: one per agent process (MachineRecord)
+        /agents/stopped/HOST                        there while its agent has ended on purpose (StoppedRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
+        /expected/HOST                              there while the machine is expected (ExpectedRecord)
         /drained/HOST                               there while its Core is to hand over all tasks (DrainRecord)
         /task-groups/GROUP                          where the tasks of a group are placed, and pins (GroupRecord)
         /task-groups/GROUP/members/HOST             ephemeral: one per Core of the group (MemberRecord)
@@ -259,6 +265,25 @@ class Layout:
         return f"{self.purged}/{escape(task)}"
 
     @property
+    def alerts(self) -> str:
+        return f"{self.root}/alerts"
+
+    @property
+    def silences(self) -> str:
+        return f"{self.alerts}/silences"
+
+    def silence(self, id_: str) -> str:
+        return f"{self.silences}/{id_}"
+
+    @property
+    def alert_sender(self) -> str:
+        return f"{self.alerts}/sender"
+
+    @property
+    def alerts_sent(self) -> str:
+        return f"{self.alerts}/sent"
+
+    @property
     def replica_ids(self) -> str:
         return f"{self.root}/ids/replicas"
 
@@ -273,11 +298,32 @@ class Layout:
         return f"{self.machines}/{escape(host)}"
 
     @property
+    def agents(self) -> str:
+        return f"{self.root}/agents/online"
+
+    def agent(self, host: str) -> str:
+        return f"{self.agents}/{escape(host)}"
+
+    @property
+    def stopped_agents(self) -> str:
+        return f"{self.root}/agents/stopped"
+
+    def stopped_agent(self, host: str) -> str:
+        return f"{self.stopped_agents}/{escape(host)}"
+
+    @property
     def stopped(self) -> str:
         return f"{self.root}/stopped"
 
     def stopped_core(self, host: str) -> str:
         return f"{self.stopped}/{escape(host)}"
+
+    @property
+    def expected(self) -> str:
+        return f"{self.root}/expected"
+
+    def expected_machine(self, host: str) -> str:
+        return f"{self.expected}/{escape(host)}"
 
     @property
     def drained(self) -> str:

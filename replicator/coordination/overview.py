@@ -152,7 +152,8 @@ class Overview:
         self._election = Election(coordinator, layout)
         self._commits = Commits(coordinator, layout)
         self._machines = Machines(coordinator, layout)
-        self._ages = ReportAges()
+        self._agents = Machines(coordinator, layout, agents=True)
+        self._ages, self._agent_ages = ReportAges(), ReportAges()
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
@@ -160,14 +161,18 @@ class Overview:
         self._source_locks = SourceLocks(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
-        found = self._machines.list()
-        self._ages.see({machine.name: machine.stat for machine in found if machine.stat is not None})
-        return [msgspec.structs.replace(machine, age_s=self._ages.of(machine.name)) for machine in found]
+        """Of Cores."""
+        return _aged(self._machines.list(), self._ages)
+
+    def agents(self) -> list[MachineNode]:
+        """Machines of agents."""
+        return _aged(self._agents.list(), self._agent_ages)
 
     def watch_reports(self) -> None:
         """Looks which machines have reported, so that ages are right whenever they are asked for. Call it once a
         second."""
         self._ages.see(self._machines.stats())
+        self._agent_ages.see(self._agents.stats())
 
     def names(self) -> list[str]:
         """All tasks, sorted."""
@@ -268,6 +273,11 @@ class Overview:
         except CoordinationError as error:
             _note(view, error)
         view.last_commit, view.commit_version = commit.record, commit.version
+
+
+def _aged(found: list[MachineNode], ages: ReportAges) -> list[MachineNode]:
+    ages.see({machine.name: machine.stat for machine in found if machine.stat is not None})
+    return [msgspec.structs.replace(machine, age_s=ages.of(machine.name)) for machine in found]
 
 
 def _joined(stored: Stored, machines: list[MachineNode]) -> TaskOverview:

@@ -8,7 +8,7 @@ minor version may add some.
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
+from replicator.model.vitals import Vitals
 
 VERSION = 1
 
@@ -137,10 +138,12 @@ class SecurityRecord(Record):
     core: list[Identity] = []
     server: list[Identity] = []
     monitor: list[Identity] = []
+    agent: list[Identity] = []
     admin: list[Identity] = []
 
     def of(self, role: str) -> list[Identity]:
-        return {"core": self.core, "server": self.server, "monitor": self.monitor, "admin": self.admin}[role]
+        found: list[Identity] = getattr(self, role)
+        return found
 
 
 class InstallationRecord(Record):
@@ -306,9 +309,13 @@ class CoreCounts(msgspec.Struct, frozen=True, omit_defaults=True):
     unsupported_events: dict[str, int] = {}
 
 
+CORE: Final = "core"
+
+
 class MachineRecord(Record):
-    """/machines/HOST: one write a second per Core, whatever the number of tasks. `requests`: to ZooKeeper, by the time
-    until their answer (`telemetry/zookeeper_requests.py`); None: an older Core."""
+    """/machines/HOST and /agents/online/HOST: one write a second, whatever the number of tasks. `requests`: to
+    ZooKeeper, by the time until their answer (`telemetry/zookeeper_requests.py`); None: an older Core. role: CORE, or
+    what an agent was started with; group: of the Core, "" for none."""
 
     host: str
     pid: int
@@ -325,10 +332,14 @@ class MachineRecord(Record):
     counts: CoreCounts = CoreCounts()
     requests: Histogram | None = None
     tasks: dict[str, TaskFigures] = {}
+    role: str = CORE
+    group: str = ""
+    vitals: Vitals = Vitals()
 
 
 class StoppedRecord(Record):
-    """/stopped/HOST: the Core process of that name that ended on purpose, until another one starts."""
+    """/stopped/HOST, of agents /agents/stopped/HOST: the process of that name that ended on purpose, until another one
+    starts."""
 
     process: str
     time_ms: int
@@ -360,20 +371,20 @@ class MemberRecord(Record):
 
 
 class ListenerRecord(Record, kw_only=True):
-    """What Servers and Monitors have in common. `address`: URL."""
+    """What Servers and Monitors have in common. `address`: URL; certificate_ms: expiry of its TLS certificate, 0
+    without one; certificate_problem: changed TLS files can't be used, the former certificate is in use."""
 
     host: str
     pid: int
     address: str
     since_ms: int
+    certificate_ms: int = 0
+    certificate_problem: bool = False
+    version: str = ""
 
 
 class ServerRecord(ListenerRecord, kw_only=True):
-    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
-    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
-
-    certificate_ms: int = 0
-    certificate_problem: bool = False
+    """/servers/instance/...: one per Server."""
 
 
 class MonitorRecord(ListenerRecord, kw_only=True):

@@ -3,7 +3,8 @@
 ZooKeeper checks CREATE and DELETE at the parent, so the rights of a node are those to its data (`r`, `w`) and those to
 its children (`c`, `d`). Administrators have all rights everywhere, including `a`, which changes an ACL; identities that
 are not in the record at /security have none. A Core removes no task. The Monitor writes only what it says of itself:
-the node of its listener, and its log lines where they are asked for.
+the node of its listener, its log lines where they are asked for, and which alerts it has sent. An agent is on hosts
+that have nothing else of ours: it neither sees tasks nor writes where a Core reports.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from replicator.coordination.ports import Grant
 from replicator.coordination.records import SecurityRecord, load
 from replicator.errors import CoordinationError
 
-Role: TypeAlias = Literal["core", "server", "monitor", "admin"]
-ROLES: Final[tuple[Role, ...]] = ("core", "server", "monitor", "admin")
+Role: TypeAlias = Literal["core", "server", "monitor", "agent", "admin"]
+ROLES: Final[tuple[Role, ...]] = ("core", "server", "monitor", "agent", "admin")
+OPTIONAL: Final[frozenset[Role]] = frozenset({"agent"})
+"""Roles without which a tree can be secured."""
 ALL: Final = "cdrwa"
 OPEN: Final = (Grant("world", "anyone", ALL),)
 """For everyone: a tree without a record of identities."""
@@ -28,16 +31,17 @@ class Rights(NamedTuple):
     core: str
     server: str
     monitor: str = "r"
+    agent: str = ""
 
     def of(self, role: Role) -> str:
-        return {"core": self.core, "server": self.server, "monitor": self.monitor, "admin": ALL}[role]
+        return ALL if role == "admin" else str(getattr(self, role))
 
 
 _TASK: Final = "tasks/*"
 TABLE: Final[Mapping[str, Rights]] = {
     # The Server creates and deletes /maintenance.
-    "": Rights("r", "cdr"),
-    "security": Rights("r", "r"),
+    "": Rights("r", "cdr", agent="r"),
+    "security": Rights("r", "r", agent="r"),
     "installation": Rights("r", "r"),
     "maintenance": Rights("r", "rw"),
     "outgoing": Rights("r", "rw"),
@@ -99,8 +103,17 @@ TABLE: Final[Mapping[str, Rights]] = {
     "master_election/*/*/*": Rights("r", "rw"),
     "machines": Rights("cdr", "r"),
     "machines/*": Rights("rw", "r"),
-    "stopped": Rights("cdr", "r"),
+    # A Server forgets machines, and with them how they ended.
+    "stopped": Rights("cdr", "dr"),
     "stopped/*": Rights("rw", "r"),
+    # A Core notes that it is there, and removes records of those that have ended long ago.
+    "expected": Rights("cdr", "cdr", agent="cr"),
+    "expected/*": Rights("r", "rw", agent="r"),
+    "agents": Rights("r", "r"),
+    "agents/online": Rights("r", "r", agent="cr"),
+    "agents/online/*": Rights("r", "r", agent="rw"),
+    "agents/stopped": Rights("dr", "dr", agent="cdr"),
+    "agents/stopped/*": Rights("r", "r", agent="rw"),
     "drained": Rights("r", "cdr"),
     "drained/*": Rights("r", "rw"),
     # Cores write where tasks are placed, the Server pins and moves them, in the same node.
@@ -113,12 +126,19 @@ TABLE: Final[Mapping[str, Rights]] = {
     "servers/instance/*": Rights("r", "rw"),
     "monitors": Rights("r", "r", "cdr"),
     "monitors/*": Rights("r", "r", "rw"),
+    # The Server silences alerts; one Monitor, which has the lock, sends them and notes what it has sent.
+    "alerts": Rights("", "cr", "cr"),
+    "alerts/silences": Rights("", "cdr"),
+    "alerts/silences/*": Rights("", "r"),
+    "alerts/sender": Rights("", "r", "cdr"),
+    "alerts/sender/*": Rights("", "r", "rw"),
+    "alerts/sent": Rights("", "r", "rw"),
     # Each process creates and deletes its log lines, and only the Server, or an administrator, asks for them and reads
     # them.
-    "logs": Rights("r", "cdr"),
-    "logs/requests": Rights("r", "cdr"),
-    "logs/requests/*": Rights("r", "r"),
-    "logs/parts": Rights("cd", "cdr", "cd"),
+    "logs": Rights("r", "cdr", agent="r"),
+    "logs/requests": Rights("r", "cdr", agent="r"),
+    "logs/requests/*": Rights("r", "r", agent="r"),
+    "logs/parts": Rights("cd", "cdr", "cd", "cd"),
     "logs/parts/*": Rights("", "r", ""),
     # The Monitor verifies logins by itself. A Core has nothing to do with them.
     "tokens": Rights("", "cdr"),
@@ -149,11 +169,18 @@ FIXED: Final = (
     "master_election",
     "machines",
     "stopped",
+    "expected",
+    "agents",
+    "agents/online",
+    "agents/stopped",
     "drained",
     "task-groups",
     "servers",
     "servers/instance",
     "monitors",
+    "alerts",
+    "alerts/silences",
+    "alerts/sender",
     "logs",
     "logs/requests",
     "logs/parts",

@@ -15,7 +15,7 @@ import msgspec
 from replicator.coordination.installation import installation_id
 from replicator.coordination.ports import Acl, Coordinator, Identity
 from replicator.coordination.records import SecurityRecord, dump, load
-from replicator.coordination.rights import FIXED, ROLES, Guard, Role, grants, known
+from replicator.coordination.rights import FIXED, OPTIONAL, ROLES, Guard, Role, grants, known
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
 
 _PASSES: Final = 10
@@ -61,7 +61,7 @@ class SecuredTree:
         Raises CoordinationError E4038.
         """
         for role in ROLES:
-            if not record.of(role):
+            if not record.of(role) and role not in OPTIONAL:
                 raise CoordinationError("E4038", f"the role {role} has no identity", fix=f"Give --{role} IDENTITY.")
         present, _ = self.read()
         if present is not None and (not existing or present != record):
@@ -94,7 +94,7 @@ class SecuredTree:
             listed.append(identity)
         elif not add and identity in listed:
             listed.remove(identity)
-        if not listed:
+        if not listed and role not in OPTIONAL:
             raise CoordinationError(
                 "E4038", f"{identity} is the only identity of {role}", fix="Add its successor first."
             )

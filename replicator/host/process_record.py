@@ -21,11 +21,11 @@ MOST_BYTES: Final = 16 << 10
 class ProcessRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """
     Attributes:
-        kind: core, server or monitor.
-        host: name of a Core or a Server; "" for a Monitor.
+        kind: core, server, monitor or agent.
+        host: name of a Core, an agent or a Server; "" for a Monitor.
         zookeeper: servers and chroot (`addresses.Ensemble.key`).
         root: root znode of the bus.
-        listen: as given to the process; "" for a Core.
+        listen: as given to the process; "" for a Core or an agent.
         service: unit of systemd that the process is the main process of, as `systemctl stop` takes it; "" for none.
         started: clock ticks from the start of the machine to that of the process.
         boot: id of that start of the machine.

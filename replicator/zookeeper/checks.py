@@ -10,7 +10,7 @@ from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from replicator.codes import CODES
-from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.coordination.layout import DEFAULT_ROOT, Layout, unescape
 from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 from replicator.coordination.records import CommitRecord, PurgedRecord, load
 from replicator.errors import ConfigError, CoordinationError
@@ -21,6 +21,7 @@ from replicator.zookeeper.attempts import UNREACHABLE
 from replicator.zookeeper.connection import Client
 
 _PROBES = 30
+_MOST_NAMED = 10
 _LEASE_CHECKS = 6  # per session timeout: a lease is renewed so often, so one answer has that long at most
 
 
@@ -87,6 +88,7 @@ def _ask(client: Client, layout: Layout, task: str, done: Checked) -> None:
         took.append(time.monotonic() - began)
     done.findings.append(_round_trip(sorted(took), client.negotiated / _LEASE_CHECKS))
     done.findings += _purged(client, layout.purged_task(task))
+    done.findings += _missing(client, layout)
     try:
         data, stat = client.get(path)
         record = load(CommitRecord, data or b"", path)
@@ -98,6 +100,26 @@ def _ask(client: Client, layout: Layout, task: str, done: Checked) -> None:
         done.position = record.checkpoint.position if record.checkpoint else None
         found = f"{done.position or 'no position yet'}, epoch {record.epoch}, written {_age(stat.mtime)} ago"
         done.findings.append(Finding.ok("zookeeper.last_commit", found))
+
+
+def _missing(client: Client, layout: Layout) -> list[Finding]:
+    """Machines that are expected, not there, and have not ended on purpose."""
+
+    def names(path: str) -> set[str]:
+        try:
+            return {unescape(child) for child in client.get_children(path)}
+        except (NoNodeError, NoAuthError):
+            return set()
+
+    expected = names(layout.expected)
+    there = names(layout.machines) | names(layout.agents)
+    offline = sorted(expected - there - names(layout.stopped) - names(layout.stopped_agents))
+    if not offline:
+        return [Finding.ok("machines.online", f"{len(there)} online, none missing")] if expected else []
+    more = f" and {len(offline) - _MOST_NAMED} more" if len(offline) > _MOST_NAMED else ""
+    fix = "Start their Cores or agents, or `replicator machine unexpect HOST` for those that do not come back."
+    found = f"offline: {', '.join(offline[:_MOST_NAMED])}{more}"
+    return [Finding("machines.online", "warn", found, "all machines that are expected", fix)]
 
 
 def _purged(client: Client, path: str) -> list[Finding]:

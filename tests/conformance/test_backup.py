@@ -16,10 +16,6 @@ import pytest
 from replicator.backup.archive import Backup, Manifest
 from replicator.backup.restore import Restore
 from replicator.backup.tree_backup import back_up
-from replicator.config.ddns import Name
-from replicator.coordination.addresses.address_records import AcceptedAddress, TaskAddressesRecord
-from replicator.coordination.addresses.book import AddressBook
-from replicator.coordination.addresses.task_addresses import TaskAddresses
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
@@ -47,7 +43,6 @@ from replicator.coordination.tasks.purged import Purged
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.coordination.tasks.status import Status
-from replicator.coordination.watches import Watches
 from replicator.errors import NotConnected, ProcessError, ReplicatorError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -497,23 +492,3 @@ def test_no_id_and_no_fencing_token_comes_twice(zk: Coordinator, old: Layout, ne
     assert tokens == sorted(set(tokens)) and tokens[1] > (1 << 44)
     items = Queue(zk, new, "q", owner)
     assert [items.take(0).record.value for _ in range(2)] == ["same", "same"]
-
-
-def test_an_older_address_book_replaces_no_address(session: Session, old: Layout, tmp_path: Path) -> None:
-    """The book of today knows where the servers are now: a restore must not point tasks at those of yesterday. A name
-    that is missing comes back, and a task with the address that it had accepted."""
-    zk = session()
-    uid = make(zk, old)
-    book, names = AddressBook(zk, old), [Name("shop", "orders"), Name("shop", "broker")]
-    for name in names:
-        book.set(name, "old:3306", "primary", "me")
-    accepted = dump(TaskAddressesRecord(uid=uid, accepted={"source": AcceptedAddress("shop/orders", "old:3306")}))
-    zk.create(old.task_addresses(TASK), accepted)
-    taken(zk, old, tmp_path / "backup")
-    book.set(names[0], "new:3306", "primary", "me")
-    book.delete(names[1])
-    zk.set(old.task_addresses(TASK), accepted.replace(b"old:", b"new:"))
-    put_back(zk, old, tmp_path / "backup", overwrite=True)
-    assert [book.read(name).address for name in names] == ["new:3306", "old:3306"]
-    read = TaskAddresses(zk, old).read(TASK, uid, {"source": {"address": "ddns:shop/orders"}}, Watches(lambda: None))
-    assert [(one.wanted, present(one.accepted).address) for one in read] == [("new:3306", "old:3306")]

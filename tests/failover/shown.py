@@ -84,6 +84,11 @@ class Shown:
         assert "RUNNING, retrying" in self.page and re.search(rf"retrying the (schema )?{side}", self.page)
         assert self.metrics["task_retrying_seconds"] > 0
 
+    def check_behind(self) -> None:
+        """Binlog that the source has and the sink does not take."""
+        assert self.metrics["task_behind_bytes"] > 0 and self.api["behind_bytes"] > 0, self.text
+        assert "Behind:      " in self.text
+
     def check_old(self, host: str, began: float) -> None:
         assert self.api["host"] == host, "nobody knows yet that it is dead"
         assert self.api["figures_old"]
@@ -97,6 +102,7 @@ class Shown:
         assert self.lags() == {0.0}, self.text
         assert " running " in self.row and "retrying" not in self.row + self.text + self.page
         assert not self.api["figures_old"] and not any("retry" in name for name in self.metrics)
+        assert self.metrics["task_behind_bytes"] == self.metrics["inflight_records"] == 0, self.text
 
 
 class Blind:

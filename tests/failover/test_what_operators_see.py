@@ -71,10 +71,12 @@ def test_what_operators_see(bus: Bus, zookeeper: ZooKeeper) -> None:
             lambda shown: shown.check_lag(began),
             lambda shown: shown.check_retrying("sink", "E300"),
             lambda shown: shown.check_true(shown.api["retrying"]["seconds"], began),
+            *([Shown.check_behind] if seconds >= 15 else []),
         )
     Shown(bus, idle).check_no_false_lag()
     bus.kafka.resume()
     calm(bus, task)
+    assert Shown(bus, task).metrics["publish_duration_seconds_count"] >= 1
 
     # The source is frozen, while nothing waits. It is missed by its heartbeats; then nobody knows how far behind it is.
     bus.database.pause()

@@ -16,7 +16,10 @@ from tests.unit.monitor.test_app import Served
 
 pytestmark = pytest.mark.servers
 AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text()
-PAGES = ("/", "/changes", "/?q=state:failed&sort=lag", "/tasks/no_such_task")
+PAGES = (
+    *("/", "/changes", "/?q=state:failed&sort=lag", "/tasks/no_such_task", "/alerts"),
+    *("/machines", "/machines/host-a", "/machines/host-y", "/machines/no_such_machine"),
+)
 TABS = ("", "/throughput", "/timeline")
 FIND = """
 const done = arguments[arguments.length - 1];
@@ -43,7 +46,11 @@ def test_pages(browser: webdriver.Chrome, served: Served, path: str, theme: str,
     features = [{"name": "prefers-color-scheme", "value": theme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(served.url + path)
-    if path.endswith(("copy_hot_item", "billing_invoices", "/throughput")):
+    if path == "/alerts":
+        eventually(lambda: served.client.get("/api/alerts").json()["firing"])
+        browser.refresh()
+        browser.execute_script("document.querySelector('details').open = true")
+    if path.endswith(("host-a", "copy_hot_item", "billing_invoices", "/throughput")):
         eventually(lambda: browser.execute_script("return document.querySelectorAll('figure canvas').length") == 4)
     browser.execute_script(AXE)
     found = browser.execute_async_script(FIND)

@@ -213,8 +213,10 @@ def test_binlog_off(make_mysql: Callable[..., MySQL]) -> None:
     assert "position" not in found
 
 
-def run(tmp_path: Path, server: Database, sink: dict[str, Any], *arguments: str) -> tuple[int, dict[str, Any]]:
-    source = config(server, tables=["mysql.user"]).model_dump(mode="json", exclude_none=True)
+def run(
+    tmp_path: Path, server: Database, sink: dict[str, Any], *arguments: str, **changes: Any
+) -> tuple[int, dict[str, Any]]:
+    source = config(server, tables=["mysql.user"], **changes).model_dump(mode="json", exclude_none=True)
     path = tmp_path / "task.json"
     path.write_text(json.dumps({"name": "checked", "source": source | {"password": "env:CHECK_PW"}, "sink": sink}))
     result = CliRunner(env={"CHECK_PW": "replicator"}).invoke(
@@ -235,6 +237,13 @@ def test_the_whole_command(tmp_path: Path, mysql: MySQL, kafka: Kafka, zookeeper
     assert status == 11
     assert found["zookeeper.reachable"]["severity"] == found["sink.file"]["severity"] == "fail"
     assert found["source.reachable"]["severity"] == "ok"
+
+
+def test_a_shared_connection_is_said(tmp_path: Path, mysql: MySQL) -> None:
+    sink = {"type": "stdout"}
+    assert "source.share" not in run(tmp_path, mysql, sink)[1]
+    found = run(tmp_path, mysql, sink, share="auto")[1]["source.share"]
+    assert found["severity"] == "ok" and found["found"].startswith("auto: one connection for the tasks of a Core")
 
 
 def test_the_position_is_that_of_the_last_commit(tmp_path: Path, mysql: MySQL, zookeeper: ZooKeeper) -> None:

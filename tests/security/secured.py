@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
+import msgspec
+
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -22,8 +24,8 @@ def login(role: str) -> Access:
 
 
 def recorded(login_of: Callable[[str], Access]) -> SecurityRecord:
-    core, server, monitor, admin = (list(login_of(role).identities()) for role in ROLES)
-    return SecurityRecord(core=core, server=server, monitor=monitor, admin=admin)
+    found = {role: list(login_of(role).identities()) for role in ROLES}
+    return msgspec.convert(msgspec.to_builtins(found), SecurityRecord)
 
 
 def quiet(done: Walked) -> None: ...

@@ -113,6 +113,11 @@ def test_a_selector_shows_its_tasks_alone(site: Site) -> None:
         own = path.replace("task_blue", "task_red").replace("no_task", "task_red")
         assert site.bearer(site.red_token, own).status_code == 200, own
     assert json.loads(site.bearer(site.red_token, "/api/updates?task=task_blue").text)["order"]["tasks"] == []
+    for path in ("/machines", "/machines/bus-1", "/api/machines", "/api/machines/bus-1", "/machines/bus-1?part=rest"):
+        text = site.bearer(site.red_token, path).text
+        assert ("bus-1" in text or "task_red" in text) and "blue" not in text, path
+    (row,) = site.bearer(site.red_token, "/api/machines").json()["machines"]
+    assert (row["machine"]["running"], row["machine"]["standby"]) == (1, 0)
     state = json.loads(texts[1])
     assert state["tiles"]["tasks"] == 1 and [each["standby"] for each in state["machines"]] == [0]
 

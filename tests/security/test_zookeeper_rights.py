@@ -13,6 +13,7 @@ from replicator.coordination.leadership.election import Election
 from replicator.coordination.logs.answers import LogAnswers
 from replicator.coordination.logs.collector import LogCollector
 from replicator.coordination.logs.nodes import make_parents
+from replicator.coordination.machines.expected import ExpectedMachines
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.ports import Coordinator, Create
@@ -89,6 +90,14 @@ def live(site: SecuredSite) -> None:
     ReplicaIds(core, layout).of(TASK, "uid", 17)
     Machines(core, layout).publish("h", MachineRecord(host="h", pid=1, process="p", started_ms=0, time_ms=0))
     StoppedCores(core, layout).record("gone", "p")
+    ExpectedMachines(core, layout).learn("h")
+    ExpectedMachines(server, layout).expect("never", "me", "")
+    agent = site.session("agent")
+    Machines(agent, layout, agents=True).publish(
+        "db", MachineRecord(host="db", pid=1, process="p", started_ms=0, time_ms=0)
+    )
+    StoppedCores(agent, layout, agents=True).record("other", "p")
+    ExpectedMachines(agent, layout).learn("db")
     server.create(layout.server_prefix("h", "b" * 32), b"{}", ephemeral=True, sequential=True, parents=True)
     installation_id(core, layout)
     monitor = site.session("monitor")
@@ -174,6 +183,44 @@ def _changes(intruder: Coordinator, path: str) -> list[Callable[[], object]]:
         lambda: intruder.set_acl(path, ()),
         *([] if path.count("/") == 1 else [delete]),  # ZooKeeper's own root is not ours to close
     ]
+
+
+def test_an_agent_reports_and_sees_no_task(site: SecuredSite) -> None:
+    site.establish()
+    live(site)
+    layout, agent, server = site.layout, site.session("agent"), site.session("server")
+    StoppedCores(agent, layout, agents=True).forget("other")
+    assert not ExpectedMachines(agent, layout).learn("h")
+    forbidden: list[Callable[[], object]] = [
+        lambda: agent.children(layout.tasks),
+        lambda: agent.get(layout.task(TASK)),
+        lambda: agent.get(layout.machine("h")),
+        lambda: agent.create(layout.machine("x"), b"x"),
+        lambda: agent.set(layout.machine("h"), b"x"),
+        lambda: StoppedCores(agent, layout).record("h", "p"),
+        lambda: agent.delete(layout.stopped_core("gone")),
+        lambda: agent.delete(layout.expected_machine("never")),
+        lambda: agent.set(layout.expected_machine("never"), b"x"),
+        lambda: agent.children(layout.tokens),
+        lambda: agent.set(layout.security, dump(SecurityRecord())),
+        lambda: server.set(layout.agent("db"), b"x"),
+    ]
+    for attempt in forbidden:
+        with pytest.raises(CoordinationError, match="E4007"):
+            attempt()
+    ExpectedMachines(server, layout).forget("db")
+    StoppedCores(server, layout).forget("gone")
+
+
+def test_a_tree_without_an_identity_of_agents_gets_one(site: SecuredSite) -> None:
+    (identity,) = site.record.agent
+    site.record.agent.clear()
+    site.establish()
+    with pytest.raises(CoordinationError, match=r"E4007|E4030"):  # a real one does not even get a session
+        ExpectedMachines(site.session("agent"), site.layout).learn("db")
+    site.tree.change("agent", identity, quiet, add=True)
+    ExpectedMachines(site.session("agent"), site.layout).learn("db")
+    site.tree.change("agent", identity, quiet, add=False)
 
 
 def test_a_core_does_not_write_what_servers_own_and_the_reverse(site: SecuredSite) -> None:

@@ -114,6 +114,9 @@ CASES: Final = {
     "BusTableLeftOut": _task("bus_tables_quarantined", 0, 1),
     "BusConfigurationRefused": _task("bus_config_invalid", 0, 1),
     "BusMachineGone": Case({'bus_machine_online{host="a"}': (1, 0)}, {"host": "a"}),
+    "BusDiskFull": Case(
+        {'bus_machine_disk_used_ratio{host="a",mount="/data"}': (0.5, 0.97)}, {"host": "a", "mount": "/data"}
+    ),
     "BusZooKeeperAway": Case({"bus_zookeeper_connected": (1, 0)}, {}),
     "BusMonitorAway": Case({"bus_zookeeper_connected": (1, None)}, {}),
     "BusNoProgress": Case(

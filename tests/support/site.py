@@ -90,6 +90,11 @@ class Site:
     def kinds(self, name: str = TASK) -> list[str]:
         return [entry.record.kind for entry in self.history.read(name)]
 
+    def fenced(self, host: str = "host-a") -> dict[str, int]:
+        """What the Core of this host has counted."""
+        machine = self.machines.read(host)
+        return machine.record.counts.fenced if machine is not None and machine.record is not None else {}
+
     def close(self) -> None:
         for agent in self.agents:
             agent.agent.stop()

@@ -140,6 +140,7 @@ _CONNECT: Final = {
     "replicator/net/oidc.py": "httpx, with this transport",
     "replicator/encode/avro/registry.py": "httpx, with this transport",
     "replicator/encode/avro/answer.py": "its types; the client is the registry's",
+    "replicator/alerts/delivery.py": "httpx, with this transport; smtplib, with a socket from there",
     "replicator/kafka/transport.py": "addresses from there",
     "replicator/mysql/": "PyMySQL, with a socket from there",
     "replicator/sink/kafka/": "kafka-python, with `checked_socket`",

@@ -19,12 +19,13 @@ def command(
     core: tuple[Identity, ...],
     server: tuple[Identity, ...],
     monitor: tuple[Identity, ...],
+    agent: tuple[Identity, ...],
 ) -> int:
-    """Create the root znode with the identities of Core, Server and Monitor, and the ACLs that follow from them.
+    """Create the root znode with the identities of Core, Server, Monitor and agents, and the ACLs that follow.
 
     The login of this command (--zookeeper-config) becomes the administrator's, who alone may change ACLs. Processes
     never need it.
     """
     with tree.tree(zookeeper, root, session_timeout) as (secured, own):
-        record = tree.record_of(core, server, monitor, own)
+        record = tree.record_of(core, server, monitor, agent, own)
         return tree.outcome(secured.establish(record, tree.progress(), existing=False))

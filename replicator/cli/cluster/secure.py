@@ -19,6 +19,7 @@ def command(
     core: tuple[Identity, ...],
     server: tuple[Identity, ...],
     monitor: tuple[Identity, ...],
+    agent: tuple[Identity, ...],
 ) -> int:
     """Set the ACL of every existing znode, one by one, while the processes run.
 
@@ -27,7 +28,7 @@ def command(
     """
     with tree.tree(zookeeper, root, session_timeout) as (secured, own):
         present, _ = secured.read()
-        if present is not None and not (core or server or monitor):
+        if present is not None and not (core or server or monitor or agent):
             return tree.outcome(secured.establish(present, tree.progress(), existing=True))
-        record = tree.record_of(core, server, monitor, own)
+        record = tree.record_of(core, server, monitor, agent, own)
         return tree.outcome(secured.establish(record, tree.progress(), existing=True))

@@ -45,8 +45,8 @@ IDENTITY = IdentityType()
 
 
 def identities(command: options.F) -> options.F:
-    """--core, --server, --monitor: repeatable."""
-    for role in ("monitor", "server", "core"):
+    """--core, --server, --monitor, --agent: repeatable."""
+    for role in ("agent", "monitor", "server", "core"):
         command = click.option(
             f"--{role}",
             type=IDENTITY,
@@ -71,12 +71,16 @@ def tree(zookeeper: str, root: str, session_timeout: float) -> Iterator[tuple[Se
 
 
 def record_of(
-    core: tuple[Identity, ...], server: tuple[Identity, ...], monitor: tuple[Identity, ...], own: list[Identity]
+    core: tuple[Identity, ...],
+    server: tuple[Identity, ...],
+    monitor: tuple[Identity, ...],
+    agent: tuple[Identity, ...],
+    own: list[Identity],
 ) -> SecurityRecord:
     if not own:
         fix = "Give --zookeeper-config with the login of an administrator."
         raise CoordinationError("E4038", "this command has no login, which would become the administrator's", fix=fix)
-    return SecurityRecord(core=list(core), server=list(server), monitor=list(monitor), admin=own)
+    return SecurityRecord(core=list(core), server=list(server), monitor=list(monitor), agent=list(agent), admin=own)
 
 
 def progress() -> Callable[[Walked], None]:

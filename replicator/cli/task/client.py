@@ -99,6 +99,19 @@ class Client:
     def remove_outgoing(self, version: int, reason: str) -> None:
         self._ask("DELETE", "/cluster/outgoing", headers={"if-match": f'"{version}"'}, params=_because(reason))
 
+    def silences(self) -> dict[str, Any]:
+        return self._ask("GET", "/alerts/silences")
+
+    def silence(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return self._ask("POST", "/alerts/silences", json=wanted)
+
+    def unsilence(self, id_: str, reason: str) -> None:
+        self._ask("DELETE", f"/alerts/silences/{_segment(id_)}", params=_because(reason))
+
+    def alerts(self) -> dict[str, Any]:
+        """Of a Monitor, at whose address this client is."""
+        return self._ask("GET", f"{self.server}/api/alerts")
+
     def task(self, name: str, max_age: int = 0) -> dict[str, Any]:
         return self._of(name, "GET", headers=_aged(max_age))
 
@@ -176,6 +189,16 @@ class Client:
 
     def machines(self, max_age: int = 0) -> dict[str, Any]:
         return self._ask("GET", "/machines", headers=_aged(max_age))
+
+    def machine(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", f"/machines/{_segment(name)}")
+
+    def expect_machine(self, name: str, reason: str, version: int | None) -> dict[str, Any]:
+        path = f"/machines/{_segment(name)}/expectation"
+        return self._ask("PUT", path, json={"reason": reason}, headers=_if_match(version))
+
+    def unexpect_machine(self, name: str, version: int | None) -> None:
+        self._ask("DELETE", f"/machines/{_segment(name)}/expectation", headers=_if_match(version))
 
     def groups(self) -> dict[str, Any]:
         return self._ask("GET", "/groups")

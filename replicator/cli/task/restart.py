@@ -7,6 +7,7 @@ import time
 import click
 
 from replicator.cli.task.client import Client
+from replicator.cli.task.dry_run import dry_run_option, show
 from replicator.cli.task.options import choice_options, reason_option, timeout_option, with_client
 from replicator.cli.task.selection import Choice, chosen, for_each
 from replicator.cli.task.wait import wait_for
@@ -22,13 +23,17 @@ _RECENT = 20
 @reason_option
 @click.option("--no-wait", is_flag=True, help="Do not wait until the tasks run again.")
 @timeout_option(60)
+@dry_run_option
 @with_client
-def command(choice: Choice, reason: str, no_wait: bool, timeout: float, client: Client) -> None:
+def command(choice: Choice, reason: str, no_wait: bool, timeout: float, dry_run: bool, client: Client) -> None:
     """Restart the workers of tasks, one after the other, each on the same host: the worker ends at a transaction
     boundary and another one continues from there. The Core keeps the lease; no row is lost or sent twice.
 
     For a failed task use `retry`, for another host `switchover`. Exit status is 4 if a task does not run.
     """
+    if dry_run:
+        show(client, chosen(client, choice), "restart", "restarted")
+        return
 
     def restart(name: str) -> None:
         started = time.monotonic()

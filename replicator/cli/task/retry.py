@@ -6,6 +6,7 @@ import click
 
 from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.task.client import Client
+from replicator.cli.task.dry_run import dry_run_option, show
 from replicator.cli.task.options import choice_options, reason_option, with_client
 from replicator.cli.task.selection import Choice, chosen, for_each, is_one
 from replicator.cli.terminal import clean
@@ -16,12 +17,14 @@ from replicator.errors import ProcessError
 @choice_options
 @click.option("--take-over", is_flag=True, help="After E3111: accept the position at the sink as this task's own.")
 @reason_option
+@dry_run_option
 @confirmation_options
 @with_client
 def command(
     choice: Choice,
     take_over: bool,
     reason: str,
+    dry_run: bool,
     yes: bool,
     no_input: bool,
     client: Client,
@@ -32,6 +35,9 @@ def command(
     unknown to ZooKeeper, because ZooKeeper was restored from a backup. The writer of that position is fenced: make sure
     that no copy of this installation is running.
     """
+    if dry_run:
+        show(client, chosen(client, choice), "retry", "retried", take_over="true" if take_over else "")
+        return
     if take_over:
         if not is_one(choice):
             raise click.UsageError("--take-over accepts the position of one task: give its NAME.")

@@ -11,12 +11,12 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import ListenerRecord, MonitorRecord, ServerRecord, load
 from replicator.errors import CoordinationError, NodeMissing
 
-Kind: TypeAlias = Literal["core", "server", "monitor"]
+Kind: TypeAlias = Literal["core", "agent", "server", "monitor"]
 
 
 class Process(NamedTuple):
     """`id`: of this process, "" for one whose node can't be read; `name`: of the machine, `HOST~xxxx` for a second Core
-    of a host; `address`: where it listens, "" for a Core."""
+    of a host; `address`: where it listens, "" for a Core or an agent."""
 
     kind: Kind
     name: str
@@ -31,16 +31,21 @@ class Listener(NamedTuple):
 
 
 def processes(coordinator: Coordinator, layout: Layout) -> list[Process]:
-    cores = (_core(unescape(child), path, data) for child, path, data in _nodes(coordinator, layout.machines))
-    return sorted((*cores, *(each.process for each in listeners(coordinator, layout))))
+    kinds: tuple[tuple[Kind, str], ...] = (("core", layout.machines), ("agent", layout.agents))
+    machines = (
+        _machine(kind, unescape(child), path, data)
+        for kind, parent in kinds
+        for child, path, data in _nodes(coordinator, parent)
+    )
+    return sorted((*machines, *(each.process for each in listeners(coordinator, layout))))
 
 
-def _core(name: str, path: str, data: bytes) -> Process:
+def _machine(kind: Kind, name: str, path: str, data: bytes) -> Process:
     try:
         record = unpack(data, path)
     except CoordinationError:
-        return Process("core", name, 0, "")
-    return Process("core", name, record.pid, record.process)
+        return Process(kind, name, 0, "")
+    return Process(kind, name, record.pid, record.process)
 
 
 def listeners(coordinator: Coordinator, layout: Layout) -> Iterator[Listener]:

@@ -1,10 +1,10 @@
-"""The machines: one ephemeral znode per Core process, with its status and the live figures of all its tasks."""
+"""The machines: one ephemeral znode per Core or agent process, with its status and the figures of all its tasks."""
 
 from __future__ import annotations
 
 import msgspec
 
-from replicator.coordination.layout import Layout, unescape
+from replicator.coordination.layout import Layout, escape, unescape
 from replicator.coordination.machines.payload import pack, unpack
 from replicator.coordination.ports import Coordinator, Stat, Watcher
 from replicator.coordination.records import MachineRecord
@@ -12,7 +12,7 @@ from replicator.errors import CoordinationError, NodeExists, NodeMissing
 
 
 class MachineNode(msgspec.Struct, frozen=True):
-    """A Core process that is online. `name`: its host name, or `HOST~xxxx` for a second process of that name;
+    """A process that is online. `name`: its host name, or `HOST~xxxx` for a second process of that name;
     `owner`: its session; `record` None: its content is not understood. `stat`: of the node; `age_s`: seconds since the
     record was written, see `ReportAges`."""
 
@@ -24,23 +24,30 @@ class MachineNode(msgspec.Struct, frozen=True):
 
 
 class Machines:
-    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+    """Of Cores. `agents`: those of agents instead, which are apart: their identity has no rights to nodes by which
+    Cores decide, and nothing that they report is used in a decision."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, *, agents: bool = False) -> None:
         self._coordinator = coordinator
-        self._layout = layout
+        self._parent = layout.agents if agents else layout.machines
+        self._what = "agent" if agents else "Core"
+
+    def _path(self, name: str) -> str:
+        return f"{self._parent}/{escape(name)}"
 
     def publish(self, name: str, record: MachineRecord) -> None:
         """Writes our own node, and makes it again when somebody deleted it.
 
         Raises NodeExists E5002 when the name belongs to another session: nothing is written then.
         """
-        path = self._layout.machine(name)
+        path = self._path(name)
         stat = self._coordinator.exists(path)
         if stat is None:
             self._create(path, name, record)
         elif stat.owner == self._coordinator.session_id:
             self._set(path, name, record)
         else:
-            raise _taken(name, self.read(name))
+            raise self._taken(name, self.read(name))
 
     def _create(self, path: str, name: str, record: MachineRecord) -> None:
         try:
@@ -48,7 +55,7 @@ class Machines:
         except NodeExists:
             present = self.read(name)
             if present is None or present.owner != self._coordinator.session_id:
-                raise _taken(name, present) from None
+                raise self._taken(name, present) from None
             # another thread of ours was faster
 
     def _set(self, path: str, name: str, record: MachineRecord) -> None:
@@ -58,7 +65,7 @@ class Machines:
             self._create(path, name, record)
 
     def read(self, name: str, watch: Watcher | None = None) -> MachineNode | None:
-        path = self._layout.machine(name)
+        path = self._path(name)
         try:
             node = self._coordinator.get(path, watch)
         except NodeMissing:
@@ -71,7 +78,7 @@ class Machines:
     def list(self, watch: Watcher | None = None) -> list[MachineNode]:
         """All that are online. `watch` fires when one comes or goes, not at each of their writes."""
         try:
-            children = self._coordinator.children(self._layout.machines, watch)
+            children = self._coordinator.children(self._parent, watch)
         except NodeMissing:
             return []
         found = [self.read(unescape(child)) for child in children]
@@ -80,20 +87,19 @@ class Machines:
     def stats(self) -> dict[str, Stat]:
         """Of the nodes of all that are online, by name."""
         try:
-            names = self._coordinator.children(self._layout.machines)
+            names = self._coordinator.children(self._parent)
         except NodeMissing:
             return {}
-        found = {name: self._coordinator.exists(f"{self._layout.machines}/{name}") for name in names}
+        found = {name: self._coordinator.exists(f"{self._parent}/{name}") for name in names}
         return {unescape(name): stat for name, stat in found.items() if stat is not None}
 
     def withdraw(self, name: str) -> None:
         """Deletes our own node. Fine when it is gone."""
         machine = self.read(name)
         if machine is not None and machine.owner == self._coordinator.session_id:
-            self._coordinator.delete(self._layout.machine(name))
+            self._coordinator.delete(self._path(name))
 
-
-def _taken(name: str, machine: MachineNode | None) -> NodeExists:
-    record = machine.record if machine else None
-    found = f"process {record.pid} ({record.process[:8]})" if record else "a session of another process"
-    return NodeExists("E5002", f"another Core has the name '{name}'", found=found)
+    def _taken(self, name: str, machine: MachineNode | None) -> NodeExists:
+        record = machine.record if machine else None
+        found = f"process {record.pid} ({record.process[:8]})" if record else "a session of another process"
+        return NodeExists("E5002", f"another {self._what} has the name '{name}'", found=found)

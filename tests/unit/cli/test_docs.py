@@ -35,7 +35,7 @@ def test_a_page_as_people_name_it(cli: Cli, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "path"),
     [
-        ("alerts", "deploy/alerts.yaml"),
+        ("prometheus-rules", "deploy/alerts.yaml"),
         ("deploy/mysql-replicator-core.service", "deploy/mysql-replicator-core.service"),
         ("task.schema.json", "docs/task.schema.json"),
         ("examples/changes_format.py", "docs/examples/changes_format.py"),
@@ -81,7 +81,7 @@ def test_an_error_code(cli: Cli) -> None:
         (("/etc/hostname",), "No such page"),
         (("errors", "E9999"), "No such code: E9999"),
         (("operations", "nonsense"), "  Setting a position\n"),
-        (("alerts", "nonsense"), "No section"),
+        (("prometheus-rules", "nonsense"), "No section"),
     ],
 )
 def test_what_does_not_exist_is_wrong_usage(cli: Cli, words: tuple[str, ...], said: str) -> None:
@@ -140,7 +140,7 @@ def test_a_built_package_has_the_pages(tmp_path: Path) -> None:
         assert built == pages
     run = "from replicator.cli.main import main; main()"
     shown = subprocess.run(
-        [sys.executable, "-c", run, "docs", "alerts", "--path"],
+        [sys.executable, "-c", run, "docs", "prometheus-rules", "--path"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert shown.stdout == f"{tmp_path / 'replicator/deploy/alerts.yaml'}\n"

@@ -11,6 +11,8 @@ from replicator.cli import top
 from replicator.cli.task.watch import Feed, Screen
 from replicator.cli.terminal import cells
 from replicator.coordination.clock import now_ms
+from replicator.coordination.machines.expected import ExpectedMachines
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.records import HistoryRecord
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.history import History
@@ -36,8 +38,8 @@ def running(made: World) -> World:
 
 def test_machines(cli: Cli, running: World) -> None:
     head, first, second = cli("machines").stdout.splitlines()
-    assert head.split()[:5] == ["HOST", "REPORT", "RUNNING", "STANDBY", "OTHER"]
-    assert first.split()[0] == "host-a" and first.split()[3:6] == ["1", "0", "0"]
+    assert head.split()[:6] == ["HOST", "STATE", "ROLE", "RUNNING", "STANDBY", "OTHER"]
+    assert first.split()[:6] == ["host-a", "online", "core", "1", "0", "0"]
     assert second.split()[3:6] == ["0", "1", "0"]
     assert f"{NAME}=standby" in cli("machines", "-o", "wide").stdout
     assert cli("machines", "-o", "name").stdout == "host-a\nhost-b\n"
@@ -47,13 +49,13 @@ def test_machines(cli: Cli, running: World) -> None:
 
 def test_no_machine_is_an_answer(cli: Cli, made: World) -> None:
     result = cli("machines")
-    assert (result.exit_code, result.stdout) == (0, "") and "No Core is online" in result.stderr
+    assert (result.exit_code, result.stdout) == (0, "") and "No machine is online or expected" in result.stderr
 
 
 def test_a_machine_whose_report_is_not_understood(cli: Cli, running: World) -> None:
     core = running.core("host-c")
     core.coordinator.create(running.bus.layout.machine("host-c"), b"\xff", ephemeral=True)
-    assert cli("machines").stdout.splitlines()[3].split()[3:7] == ["0", "0", "0", "-"]
+    assert cli("machines").stdout.splitlines()[3].split()[:7] == ["host-c", "online", "-", "0", "0", "0", "-"]
 
 
 def test_top_in_a_pipe_is_one_table(cli: Cli, running: World) -> None:
@@ -118,3 +120,44 @@ def test_only_a_task_with_a_worker_is_restarted(cli: Cli, made: World) -> None:
     assert result.exit_code == 4 and "has no worker to restart" in result.stderr
     made.core("host-a").stand(NAME, "failed", error={"code": "E2101", "what": "wrong password"})
     assert f"`replicator task retry {NAME}`" in cli("task", "restart", NAME).stderr
+
+
+def test_a_machine_that_never_came_is_offline_until_it_is_forgotten(cli: Cli, running: World) -> None:
+    assert cli("machine", "expect", "host/x", "--reason", "rack b").stdout == "host/x: is expected, offline\n"
+    row = cli("machine", "get").stdout.splitlines()[3]
+    assert row.split()[:2] == ["host/x", "offline"]
+    assert "2 machines, 1 offline" in cli("top").stdout
+    told = cli("machine", "describe", "host/x").stdout
+    assert "offline" in told and "rack b (version 0)" in told
+    assert cli("machine", "expect", "host/x", "--version", "3").exit_code == 4
+    assert cli("machine", "unexpect", "host/x", "--version", "3").exit_code == 4
+    assert cli("machine", "unexpect", "host/x", "--version", "0").exit_code == 0
+    gone = cli("machine", "unexpect", "host/x")
+    assert gone.exit_code == 3 and "E5123" in gone.stderr
+    assert cli("machine", "describe", "host/x").exit_code == 3
+    audit = json.loads(cli("audit", "-o", "json").stdout)["items"]
+    assert [(one["operation"], one["target"]) for one in audit if "xpect" in one["operation"] and not one["code"]] == [
+        ("expectMachine", "host/x"),
+        ("unexpectMachine", "host/x"),
+    ]
+
+
+def test_a_machine_that_is_online_is_not_forgotten(cli: Cli, running: World) -> None:
+    refused = cli("machine", "unexpect", "host-a")
+    assert refused.exit_code == 4 and "E5124" in refused.stderr
+
+
+def test_the_name_of_a_second_process_is_not_expected(cli: Cli, running: World) -> None:
+    for name in ("host~1234", " ", "x" * 201, "a\nb"):
+        assert "E1003" in cli("machine", "expect", name).stderr
+
+
+def test_a_core_that_has_ended_on_purpose_is_stopped_and_one_that_has_not_is_offline(cli: Cli, running: World) -> None:
+    layout, admin = running.bus.layout, running.bus.coordinator
+    for host in ("host-c", "host-d"):
+        ExpectedMachines(admin, layout).learn(host)
+    StoppedCores(admin, layout).record("host-d", "p")
+    states = {item["name"]: item["state"] for item in json.loads(cli("machine", "get", "-o", "json").stdout)["items"]}
+    assert states == {"host-a": "online", "host-b": "online", "host-c": "offline", "host-d": "stopped"}
+    assert cli("machine", "unexpect", "host-d").exit_code == 0
+    assert "host-d" not in cli("machine", "get").stdout, "with the record of its end"

@@ -48,6 +48,7 @@ def test_an_address_that_no_task_reads(cli: Cli, world: World) -> None:
     result = cli("source", "lock", "db7")
     assert result.exit_code == 3 and "E5163" in result.stderr
     assert cli("source", "lock", "a b").exit_code == 1
+    assert cli("source", "lock", "db7", "--for", "0.5").exit_code == 2
 
 
 def test_only_those_of_all_tasks_lock(cli: Cli, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,13 +41,26 @@ def test_all_tasks_and_one_share_the_name_of_maintenance() -> None:
     assert known(LAYOUT, LAYOUT.maintenance("")) == known(LAYOUT, LAYOUT.maintenance("x"))
 
 
-OF_MONITORS = ("monitors", "monitors/*", "logs/parts")
+OF_MONITORS = (
+    *("monitors", "monitors/*", "logs/parts"),
+    *("alerts", "alerts/sender", "alerts/sender/*", "alerts/sent"),
+)
 
 
 def test_the_monitor_changes_only_what_it_says_of_itself_and_nobody_changes_an_acl() -> None:
     for path, rights in TABLE.items():
         assert rights.monitor in ("", "r") or path in OF_MONITORS, path
-        assert "a" not in rights.core + rights.server, path
+        assert "a" not in rights.core + rights.server + rights.agent, path
+
+
+OF_AGENTS = ("agents/online", "agents/online/*", "agents/stopped", "agents/stopped/*", "expected", "logs/parts")
+
+
+def test_an_agent_sees_no_task_and_writes_nothing_by_which_a_core_decides() -> None:
+    for path, rights in TABLE.items():
+        assert rights.agent in ("", "r") or path in OF_AGENTS, path
+        assert rights.agent == "" or not path.startswith(("tasks", "machines", "stopped", "task-groups", "tokens"))
+    assert TABLE["expected"].agent == "cr" and TABLE["expected/*"].agent == "r", "it forgets no machine"
 
 
 def test_log_lines_are_read_and_asked_for_by_the_server_alone() -> None:

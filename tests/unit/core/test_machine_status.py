@@ -9,6 +9,7 @@ from core.machine_status import MachineStatus
 from replicator.coordination.clock import now_ms
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
+from replicator.coordination.machines.expected import ExpectedMachines
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import KEEP_MS, StoppedCores
 from replicator.coordination.records import MachineRecord, StoppedRecord, dump
@@ -84,8 +85,16 @@ def test_records_of_hosts_that_never_came_back_are_removed(ensemble: MemoryEnsem
         record = StoppedRecord(process="p", time_ms=now_ms() - age)
         session.create(layout.stopped_core(host), dump(record), parents=True)
     session.create(layout.stopped_core("junk"), b"{")
+    expected = ExpectedMachines(session, layout)
+    for host in ("host-old", "host-ordered", "host-new"):
+        expected.learn(host)
+    old = StoppedRecord(process="p", time_ms=now_ms() - KEEP_MS - 1000)
+    session.create(layout.stopped_core("host-ordered"), dump(old))
+    expected.expect("host-ordered", "me", "")
     ended.record("host-a", "1" * 32)
-    assert sorted(ended.list()) == ["host-a", "host-new"]
+    ended.remove_old()
+    assert sorted(expected.list()) == ["host-new", "host-ordered"], "what has ended for good is not missing"
+    assert sorted(ended.list()) == ["host-a", "host-new", "host-ordered"]
     assert session.exists(layout.stopped_core("host-old")) is None
 
 
@@ -98,6 +107,26 @@ def test_waiting_for_a_name_ends_when_asked_to(ensemble: MemoryEnsemble) -> None
     timer.start()
     assert claimant(ensemble, "4" * 32).claim(asked.is_set).host == "host-a"
     timer.join()
+
+
+def test_a_machine_is_expected_from_its_first_report_on(ensemble: MemoryEnsemble) -> None:
+    expected = ExpectedMachines(ensemble.session(), Layout())
+    status = claimant(ensemble, "7" * 32)
+    status.claim(never)
+    assert expected.list() == {}
+    status.start(dict)
+    eventually(lambda: list(expected.list()) == ["host-a"])
+    status.stop()
+    assert expected.list()["host-a"].record.learned
+
+
+def test_the_report_has_vitals(ensemble: MemoryEnsemble) -> None:
+    status = claimant(ensemble, "8" * 32)
+    status.claim(never)
+    node = Machines(ensemble.session(), Layout()).read("host-a")
+    assert node is not None and node.record is not None
+    assert node.record.role == "core" and node.record.vitals.booted_ms > 0
+    assert node.record.cores > 0
 
 
 def test_what_the_core_counts_is_published(ensemble: MemoryEnsemble) -> None:

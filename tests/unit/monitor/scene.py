@@ -7,14 +7,18 @@ import time
 import uuid
 from typing import Any
 
+from replicator.coordination.groups.drained import Drained
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
+from replicator.coordination.machines.expected import ExpectedMachines
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.records import (
     CommitRecord,
     HistoryRecord,
     InstanceRecord,
     MachineRecord,
     MaintenanceRecord,
+    MonitorRecord,
     ServerRecord,
     StatusRecord,
     TaskFigures,
@@ -27,7 +31,11 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.snapshot import OpenTable, SnapshotProgress
 from replicator.model.verification import VerificationReport, VerifiedTable, merged
+from replicator.model.vitals import DiskUse, Vitals
 
+VITALS = Vitals(
+    cpu=0.08, received_per_s=1.2e6, sent_per_s=0.9e6, disks=(DiskUse(mount="/", used=41 << 30, free=59 << 30),)
+)
 GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-99812345"
 
 
@@ -66,7 +74,7 @@ class Core:
             time_ms=now_ms() + self.reports,
             version="0.1.0", tasks=self.figures,
             **{"cores": 8, "load1": 1.31, "memory_bytes": 9 << 30, "memory_total_bytes": 32 << 30,
-               "rss_bytes": 210 << 20, "session_timeout_s": 10.0, **vitals},
+               "rss_bytes": 210 << 20, "session_timeout_s": 10.0, "vitals": VITALS, **vitals},
         )  # fmt: skip
         path = self.bus.layout.machine(self.host)
         if self.coordinator.exists(path) is None:
@@ -287,8 +295,35 @@ def night() -> Bus:
     )
     a.report(load1=2.9)
     b.report(load1=0.42, memory_bytes=21 << 30)
-    c.report(load1=0.1, cores=2, memory_total_bytes=4 << 30, memory_bytes=1 << 30)
+    c.report(load1=0.1, cores=2, memory_total_bytes=4 << 30, memory_bytes=1 << 30, group="blue")
+    machines(bus, ("host-a", "host-b", rack, "host-z"))
     return bus
+
+
+def machines(bus: Bus, learned: tuple[str, ...]) -> None:
+    """Which of them are expected, one that never came, one that is drained, an agent, a Monitor."""
+    expected = ExpectedMachines(bus.admin, bus.layout)
+    for name in (*learned, "db1.shop.internal"):
+        expected.learn(name)
+    expected.expect("host-y", "jan", "rack b, delivered in March")
+    Drained(bus.admin, bus.layout).begin("host-b", "jan", "new memory")
+    disks = (
+        DiskUse(mount="/", used=41 << 30, free=59 << 30),
+        DiskUse(mount="/var/lib/mysql", used=930 << 30, free=20 << 30),
+    )
+    record = MachineRecord(
+        host="db1.shop.internal", pid=811, process=uuid.uuid4().hex, started_ms=now_ms() - 7_000_000, time_ms=now_ms(),
+        version="0.1.0", role="mysql", cores=32, load1=14.2, memory_bytes=200 << 30, memory_total_bytes=256 << 30,
+        rss_bytes=40 << 20, session_timeout_s=10.0,
+        vitals=Vitals(cpu=0.44, received_per_s=41e6, sent_per_s=95e6, disks=disks, booted_ms=now_ms() - 9_000_000_000),
+    )  # fmt: skip
+    Machines(bus.session(), bus.layout, agents=True).publish(record.host, record)
+    listener = MonitorRecord(
+        host="host-a", pid=312, address="https://host-a:8081", since_ms=now_ms() - 80_000_000, version="0.1.0",
+        certificate_ms=now_ms() + 5 * 86_400_000, login=True,
+    )  # fmt: skip
+    path = bus.layout.monitor_prefix("host-a", uuid.uuid4().hex)
+    bus.admin.create(path, dump(listener), ephemeral=True, sequential=True, parents=True)
 
 
 def many(number: int, *, broken: int = 0) -> Bus:

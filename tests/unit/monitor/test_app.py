@@ -79,7 +79,8 @@ def test_a_snapshot_has_its_bar_and_its_figures(served: Served) -> None:
     text = unescape(served.client.get("/").text)
     assert 'snapshot 42 % <progress max="100" value="42" aria-label="Snapshot">' in text
     text = unescape(served.client.get("/api/tasks/orders_to_lake/details").text)
-    assert 'running, 42 %<progress max="100" value="42"' in text and "4.2 M of about 10.0 M, 1.3 GB, 2 of 7" in text
+    assert "running, 42 %" in text and "4.2 M of about 10.0 M, 1.3 GB, 2 of 7 tables" in text
+    assert '<span class="mono">shop.orders</span>' in text
     (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "orders_to_lake")
     assert (task["snapshot"]["percent"], task["snapshot"]["table"]) == (42, "shop.orders")
 
@@ -199,8 +200,13 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
     """DNS rebinding: the page's own name leads to our address, and stands in Host."""
     routes = [route.path for route in served.app.routes if isinstance(route, Route | Mount)]
     assert len(routes) >= 9
-    for path in [path.replace("/static", "/static/monitor.js").replace("{name}", "copy_hot_item") for path in routes]:
-        path = path.replace("{action}", "pause")
+    for path in [
+        path.replace("/static", "/static/monitor.js")
+        .replace("machines/{name}", "machines/host-a")
+        .replace("{name}", "copy_hot_item")
+        for path in routes
+    ]:
+        path = path.replace("{action}", "pause").replace("{kind}", "csv")
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.0.2.1", ""):
             answer = served.client.get(path, headers={"host": host})
             assert answer.status_code == 421 and "E5020" in answer.text, (path, host)
@@ -210,7 +216,8 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
             "/login",
             "/logout",
             "/unlock",
-            "/machines/copy_hot_item/actions/pause",
-        ):  # the first does not end, the others are not for GET here
+            "/machines/host-a/actions/pause",
+            "/audit/export.csv",
+        ):  # the first does not end, the others are not for GET, or not without a login
             for host in ("localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."):
                 assert served.client.get(path, headers={"host": host}).status_code == 200, (path, host)

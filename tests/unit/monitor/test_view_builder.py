@@ -5,10 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from monitor.snapshot_history import FORGET_STOPPED_MS, SnapshotHistory
+from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import SnapshotReader
 from monitor.view import TaskRow, View
-from monitor.view_builder import SILENT_SECONDS, build
+from monitor.view_builder import build
+from replicator.coordination.machines.expected import ExpectedMachines
+from replicator.coordination.machines.known import SHOWN_STOPPED_MS, SILENT_SECONDS
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.records import StoppedRecord, dump
 from replicator.errors import NotConnected
@@ -115,7 +117,7 @@ def test_a_machine_that_comes_back_is_online_again() -> None:
     eye = Eye(bus)
     eye.look()
     bus.cores["host-a"].die()
-    gone = eye.look().machines[-1]
+    gone = eye.look().machines[0]
     assert gone.state == "offline"
     bus.core("host-a", age_s=0).report()
     assert {machine.state for machine in eye.look().machines} == {"online"}
@@ -131,9 +133,44 @@ def test_a_core_that_stops_reporting_is_silent() -> None:
     assert states == {"host-a": "silent", "host-b": "online"}
 
 
-def test_a_machine_known_from_history_only_is_offline() -> None:
-    machine = next(machine for machine in Eye(night()).look().machines if machine.host == "host-z")
-    assert machine.state == "offline"
+def test_a_machine_that_is_gone_is_offline_also_for_a_monitor_that_was_started_later() -> None:
+    bus = night()
+    machine = next(machine for machine in Eye(bus).look().machines if machine.host == "host-z")
+    assert (machine.state, machine.expected) == ("offline", "learned")
+    assert machine.last_ms > 0, "the history of a task has named it"
+    ExpectedMachines(bus.admin, bus.layout).forget("host-z")
+    assert "host-z" not in {machine.host for machine in Eye(bus).look().machines}
+
+
+def test_a_machine_that_never_came_is_offline_until_it_is_forgotten() -> None:
+    bus = small()
+    eye = Eye(bus)
+    expected = ExpectedMachines(bus.admin, bus.layout)
+    expected.expect("host-x", "jan", "rack b")
+    for watching in (eye, Eye(bus)):
+        view = watching.look()
+        machine = view.machines[0]
+        assert (machine.host, machine.state, machine.expected, machine.expected_by) == (
+            "host-x",
+            "offline",
+            "ordered",
+            "jan",
+        )
+        assert machine.last_ms == 0 and view.tiles.offline == 1
+    expected.forget("host-x")
+    assert eye.look().tiles.offline == 0
+
+
+def test_a_machine_that_is_forgotten_after_it_was_lost_is_gone() -> None:
+    bus = small()
+    ExpectedMachines(bus.admin, bus.layout).learn("host-a")
+    eye = Eye(bus)
+    eye.look()
+    bus.cores["host-a"].die()
+    bus.cores["host-b"].die()
+    assert [machine.state for machine in eye.look().machines] == ["offline", "offline"]
+    ExpectedMachines(bus.admin, bus.layout).forget("host-a")
+    assert [machine.host for machine in eye.look().machines] == ["host-b"], "an earlier release has not recorded it"
 
 
 def test_a_core_that_ended_on_request_is_not_an_offline_machine() -> None:
@@ -164,7 +201,7 @@ def test_a_core_that_ended_on_request_is_not_an_offline_machine() -> None:
 def test_a_core_that_ended_long_ago_is_not_shown() -> None:
     bus = small()
     eye = Eye(bus)
-    old = StoppedRecord(process="p", time_ms=now_ms() - FORGET_STOPPED_MS - 1000)
+    old = StoppedRecord(process="p", time_ms=now_ms() - SHOWN_STOPPED_MS - 1000)
     bus.admin.create(bus.layout.stopped_core("host-old"), dump(old), parents=True)
     assert {machine.host for machine in eye.look().machines} == {"host-a", "host-b"}
 

@@ -150,7 +150,8 @@ def test_errors_are_documented_by_code(document: dict[str, Any]) -> None:
     assert codes["401"] == ["E5006"] and codes["403"] == ["E5072"] and codes["404"] == ["E5003"]
     assert codes["409"] == ["E1009", "E4006", "E4078"] and codes["503"] == ["E4001"] and codes["413"] == ["E1008"]
     assert codes["412"] == ["E4006"] and "412" in document["paths"]["/api/v1/users/{name}"]["delete"]["responses"]
-    assert "412" not in document["paths"]["/api/v1/tasks/{name}/pause"]["post"]["responses"]
+    assert "412" not in document["paths"]["/api/v1/cutovers"]["post"]["responses"]
+    assert "412" not in document["paths"]["/api/v1/tasks/{name}/maintenance"]["post"]["responses"]
     assert replace["x-role"] == "admin"
     health = document["paths"]["/api/v1/health"]["get"]
     assert health["security"] == [] and "x-role" not in health and "401" not in health["responses"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -282,3 +283,30 @@ def test_a_deletion_at_a_version_that_is_not_the_present_one(made: World) -> Non
     assert made.http.get(path).json()["desired"] == "running"
     assert made.http.delete(path, headers={"if-match": 'W/"1"'}).status_code == 204
     assert code(made.http.delete(path, headers={"if-match": "*"})) == (404, "E5003")
+
+
+VERBS = ("pause", "resume", "switchover", "restart", "retry", "position", "quarantine")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_commands_at_a_version_that_is_not_the_present_one(made: World, verb: str) -> None:
+    """412 before anything else, and nothing is ordered."""
+    body = {"position": {"begin": "latest"}, "quarantine": {"table": "shop.a"}}.get(verb, {})
+    for dry_run in ({}, {"dry_run": "true"}):
+        answer = made.http.post(f"/tasks/{NAME}/{verb}", json=body, headers={"if-match": '"7"'}, params=dry_run)
+        assert code(answer) == (412, "E4006") and answer.json()["error"]["found"] == "version 0"
+    assert made.http.get(f"/tasks/{NAME}").json()["desired"] == "running"
+    assert Commands(made.bus.coordinator, made.bus.layout).pending(NAME) == []
+
+
+def test_dry_runs_of_commands_check_and_order_nothing(made: World) -> None:
+    dry: dict[str, Any] = {"params": {"dry_run": "true"}, "headers": {"if-match": '"0"'}}
+    assert made.http.post(f"/tasks/{NAME}/pause", **dry).json()["desired"] == "running"
+    assert code(made.http.post(f"/tasks/{NAME}/restart", **dry)) == (409, "E5007")
+    core = made.core("host-a").stand(NAME, "running")
+    assert made.http.post(f"/tasks/{NAME}/restart", **dry).json()["id"] == ""
+    made.http.post(f"/tasks/{NAME}/pause")
+    assert made.http.post(f"/tasks/{NAME}/resume", **dry).json()["desired"] == "paused"
+    core.stand(NAME, "failed", error={"code": "E2206", "what": "purged"})
+    assert made.http.post(f"/tasks/{NAME}/retry", **dry).json()["id"] == ""
+    assert Commands(made.bus.coordinator, made.bus.layout).pending(NAME) == []

@@ -40,6 +40,6 @@ def test_a_chunk_of_another_length_is_none() -> None:
     ("series", "joined"), [(LAG, 9.0), (ROWS, 4.0), (RUNNING, 1.0)], ids=["worst lag", "mean rate", "worst state"]
 )
 def test_a_longer_step_has_the_worst_or_the_mean(series: int, joined: float) -> None:
-    assert reduced(series, [2.0, nan, 9.0, 1.0]) == joined
-    assert isnan(reduced(series, [nan, nan]))
-    assert isnan(reduced(series, []))
+    assert reduced(SERIES[series], [2.0, nan, 9.0, 1.0]) == joined
+    assert isnan(reduced(SERIES[series], [nan, nan]))
+    assert isnan(reduced(SERIES[series], []))

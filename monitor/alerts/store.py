@@ -1,0 +1,114 @@
+"""Alerts over a restart of the Monitor, and those that have ended, in a SQLite file next to that of the charts."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from replicator.alerts.evaluation import Active, Change, Ended, Key
+
+_FORMAT: Final = 1
+KEPT: Final = 10_000
+"""Ended alerts."""
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS active (rule TEXT, kind TEXT, name TEXT, data BLOB NOT NULL, "
+    "PRIMARY KEY (rule, kind, name)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS ended (id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, data BLOB NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS ended_at ON ended (time_ms)",
+)
+_MARK: Final = "PRAGMA user_version=1"
+
+
+class Past(msgspec.Struct, frozen=True):
+    """An alert that has fired and ended."""
+
+    active: Active
+    ended_ms: int
+    how: Ended
+
+
+class AlertStore:
+    """Used by one thread at a time. Raises sqlite3.Error where a method can't read or write the file.
+
+    Args:
+        path: None: in memory.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self._db = _opened(path)
+        except sqlite3.DatabaseError as error:
+            # Damaged, or of a later version: alerts begin again, the file is kept.
+            if path is None or isinstance(error, sqlite3.OperationalError):
+                raise
+            path.rename(path.with_name(f"{path.name}.{int(time.time())}.damaged"))
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            self._db = _opened(path)
+
+    def active(self) -> dict[Key, Active]:
+        """What was active when the last Monitor of this file ended. What can't be read is left out."""
+        found = {}
+        for (data,) in self._db.execute("SELECT data FROM active"):
+            try:
+                one = msgspec.json.decode(data, type=Active)
+            except msgspec.DecodeError:
+                continue
+            found[one.key] = one
+        return found
+
+    def save(self, active: Mapping[Key, Active], changes: Iterable[Change]) -> None:
+        """In one transaction: all that is active now, and what has ended since."""
+        ended = [Past(one.active, one.time_ms, one.ended) for one in changes if one.ended is not None]
+        with self._db:
+            self._db.execute("DELETE FROM active")
+            rows = [(*key, msgspec.json.encode(one)) for key, one in active.items()]
+            self._db.executemany("INSERT INTO active VALUES (?, ?, ?, ?)", rows)
+            pasts = [(one.ended_ms, msgspec.json.encode(one)) for one in ended]
+            self._db.executemany("INSERT INTO ended (time_ms, data) VALUES (?, ?)", pasts)
+            if pasts:
+                self._db.execute("DELETE FROM ended WHERE id <= (SELECT max(id) FROM ended) - ?", (KEPT,))
+
+    def past(self, most: int) -> list[Past]:
+        """The newest first."""
+        found = []
+        for (data,) in self._db.execute("SELECT data FROM ended ORDER BY id DESC LIMIT ?", (most,)):
+            try:
+                found.append(msgspec.json.decode(data, type=Past))
+            except msgspec.DecodeError:
+                continue
+        return found
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def beside(charts: Path | None) -> Path | None:
+    """The file of alerts of a Monitor whose charts are there."""
+    return charts.with_name(f"{charts.stem}.alerts{charts.suffix}") if charts is not None else None
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    database = sqlite3.connect(":memory:" if path is None else path, timeout=1.0, check_same_thread=False)
+    try:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _FORMAT):
+            raise sqlite3.DatabaseError(f"format {version}")
+        with database:
+            for statement in _SCHEMA:
+                database.execute(statement)
+            database.execute(_MARK)
+    except BaseException:
+        database.close()
+        raise
+    return database

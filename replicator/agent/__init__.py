@@ -1,0 +1,1 @@
+"""The process on hosts without a Core: reports their vitals."""
