@@ -16,7 +16,7 @@ from typing import Any
 
 from core.checkpoint_writer import CheckpointWriter
 from core.context import CoreContext, Starter
-from core.expiry_checks import Config, ExpiryChecks
+from core.inspections import Check, Inspections, Look
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.outgoing_watch import OutgoingWatch
@@ -27,11 +27,8 @@ from core.reachability import Reachability
 from core.relays import RelayProcess, Relays
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
-from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.groups.membership import DEFAULT_CAPACITY, Membership
-from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout, escape
-from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Validate
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import TaskFigures
@@ -87,13 +84,14 @@ class Agent:
         launcher: Starter,
         validate: Validate,
         clock: Callable[[], float] = lease_clock.now,
-        look: Callable[[Config, str], ExpiryReport | None] = lambda config, installation: None,
+        look: Look = lambda config, installation: None,
+        check: Check = lambda config, installation, position: None,
         alive: Callable[[float], None] = lambda now: None,
         relay: Callable[[RelaySpec], RelayProcess] | None = None,
         group: str = "",
         capacity: int = DEFAULT_CAPACITY,
     ) -> None:
-        self._coordinator = coordinator
+        self._coordinator, self._layout = coordinator, layout
         self._tasks = tuple(tasks)
         self._clock = clock
         self._alive = alive
@@ -102,8 +100,9 @@ class Agent:
         self._registry = Registry(coordinator, layout)
         self._machine_status = MachineStatus(coordinator, layout, host, uuid.uuid4().hex, clock, group)
         self._reachability = Reachability(self._configs)
-        self._look, self._layout = look, layout
-        self._expiry_checks = ExpiryChecks(self._running, self._look_at, clock)
+        self._inspections = Inspections(
+            coordinator, layout, self._present, look, check, lambda: self._context.identity.host, clock
+        )
         self._kept = TreeCache(coordinator, layout.root)
         self._context = CoreContext(
             coordinator=coordinator,
@@ -121,7 +120,7 @@ class Agent:
             clock=clock,
             validate=validate,
             reach=self._reachability.of,
-            expiry_report=self._expiry_checks.of,
+            expiry_report=self._inspections.expiry,
         )
         self._turners = ThreadPoolExecutor(_TURNERS, "turns")
         membership = Membership(coordinator, layout, group, capacity, self._later_place)
@@ -209,7 +208,7 @@ class Agent:
             context.schema_history,
             context.pipes,
             self._reachability,
-            self._expiry_checks,
+            self._inspections,
         ):
             part.start()
         try:
@@ -408,18 +407,9 @@ class Agent:
         good = [(name, one, one.participant.facts.good) for name, one in runners]
         return {name: one.connected(config.data) for name, one, config in good if config is not None}
 
-    def _running(self) -> dict[str, Mapping[str, Any]]:
-        """From the thread of the expiry checks."""
-        here = [(one, one.participant.facts) for one in list(self._runners.values())]
-        running = [(one, facts.good) for one, facts in here if facts.good and facts.state is State.RUNNING]
-        return {one.task: one.connected(good.data) for one, good in running}
-
-    def _look_at(self, config: Mapping[str, Any]) -> ExpiryReport | None:
-        """From the thread of the expiry checks."""
-        try:
-            return self._look(config, installation_id(self._coordinator, self._layout))
-        except CoordinationError:
-            return None
+    def _present(self) -> list[TaskRunner]:
+        """From the threads of the inspections."""
+        return list(self._runners.values())
 
     def _figures(self) -> dict[str, TaskFigures]:
         return {name: runner.figures() for name, runner in list(self._runners.items())}
@@ -485,7 +475,7 @@ class Agent:
         self._turners.shutdown()
         self._machine_status.stop()
         self._reachability.stop()
-        self._expiry_checks.stop()
+        self._inspections.stop()
         for runner in self._runners.values():
             runner.kill()
         context = self._context

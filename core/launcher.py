@@ -14,7 +14,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -28,10 +28,13 @@ from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config import sealed
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
+from replicator.model.finding import Finding
+from replicator.model.position import Position
 from replicator.net import connections
 
 _REAP_SECONDS = 1.0
 _LOOK_SECONDS = 60.0
+_CHECK_SECONDS = 120.0
 PRELOADED = ["core.template"]
 
 
@@ -129,7 +132,7 @@ class Launcher:
         self._lock = threading.Lock()
         self._relays: list[Relay] = []
         self._starting = threading.Lock()
-        self._looking: BaseProcess | None = None
+        self._asking: list[BaseProcess] = []
 
     def warm(self) -> None:
         """Starts the template now, so that the first take-over does not wait for its imports.
@@ -165,21 +168,33 @@ class Launcher:
 
     def look(self, config: Mapping[str, Any], installation: str) -> ExpiryReport | None:
         """`check_expiry` in a process of its own; None when it does not answer in time."""
+        found = self._asked("expiry", _look, (dict(config), installation, connections.cluster_list()), _LOOK_SECONDS)
+        return found if isinstance(found, ExpiryReport) else None
+
+    def check(self, config: Mapping[str, Any], installation: str, position: Position | None) -> list[Finding] | None:
+        """`check_task` likewise."""
+        given = dict(config), installation, connections.cluster_list(), position
+        found = self._asked("check", _check, given, _CHECK_SECONDS)
+        return found if isinstance(found, list) else None
+
+    def _asked(self, name: str, target: Callable[..., None], given: tuple[Any, ...], seconds: float) -> object:
+        """What a process sends that is made for it; None when it does not in time."""
         ours, theirs = self._context.Pipe(duplex=False)
-        given = theirs, dict(config), installation, connections.cluster_list()
-        process = self._context.Process(target=_look, args=given, name="expiry", daemon=True)
+        process = self._context.Process(target=target, args=(theirs, *given), name=name, daemon=True)
         with self._starting:
             process.start()
         theirs.close()
-        self._looking = process
+        with self._lock:
+            self._asking.append(process)
         try:
-            found = ours.recv() if ours.poll(_LOOK_SECONDS) else None
+            return ours.recv() if ours.poll(seconds) else None
         except EOFError:
-            found = None
+            return None
         finally:
             ours.close()
             _end(process)
-        return found if isinstance(found, ExpiryReport) else None
+            with self._lock:
+                self._asking.remove(process)
 
     def relay(self, spec: RelaySpec) -> Relay:
         """The process that reads a dump connection for several tasks. It ends by itself, and with the template."""
@@ -193,8 +208,10 @@ class Launcher:
 
     def close(self) -> None:
         """Kills every process that is still there."""
-        if self._looking is not None:
-            _end(self._looking)
+        with self._lock:
+            asking = list(self._asking)
+        for process in asking:
+            _end(process)
         with self._lock:
             workers, self._workers = self._workers, []
             relays, self._relays = self._relays, []
@@ -218,14 +235,40 @@ def _work(*given: Any) -> None:
 
 
 def _look(connection: Connection, config: dict[str, Any], installation: str, outgoing: tuple[str, ...] | None) -> None:
+    with _aside(connection, config, installation, outgoing), contextlib.suppress(ReplicatorError, OSError):
+        connection.send(check_expiry(parse_task(config)))
+
+
+def _check(
+    connection: Connection,
+    config: dict[str, Any],
+    installation: str,
+    outgoing: tuple[str, ...] | None,
+    position: Position | None,
+) -> None:
+    from replicator.assembly.task_checks import check_task  # once a day
+
+    with _aside(connection, config, installation, outgoing), contextlib.suppress(OSError):
+        try:
+            found = check_task(parse_task(config), place=position)
+        except ReplicatorError as error:
+            found = [Finding.of_error("check.finished", error)]
+        connection.send(found)
+
+
+@contextlib.contextmanager
+def _aside(
+    connection: Connection, config: dict[str, Any], installation: str, outgoing: tuple[str, ...] | None
+) -> Iterator[None]:
+    """In a process that looks at the servers of a task next to its worker."""
     end_with_the_template()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent ends us
     os.nice(10)
     logging.disable()  # the worker, which has a log, meets the same servers
-    with connection, contextlib.suppress(ReplicatorError, OSError):
+    with connection:
         connections.set_cluster_list(outgoing)
         sealed.bind(config, installation)
-        connection.send(check_expiry(parse_task(config)))
+        yield
 
 
 def _relay(spec: RelaySpec, log_style: str | None) -> None:

@@ -83,6 +83,7 @@ def _run(
         launcher,
         validate,
         look=launcher.look,
+        check=launcher.check,
         alive=manager.alive,
         relay=launcher.relay,
         group=part.group,

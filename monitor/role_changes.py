@@ -29,6 +29,10 @@ _TONES: dict[str, Tone] = {
 }
 
 
+_NAMED_HOST = {"gave up": "; to ", "fail-over": "; "}
+"""Before which the reason of a take-over ends: what follows is the host."""
+
+
 class Change(msgspec.Struct, frozen=True):
     """One line of "role changes".
 
@@ -69,6 +73,7 @@ class _RoleSequence:
     def __init__(self, task: str, entries: Sequence[Entry]) -> None:
         self._task = task
         self._ended = {entry.record.epoch: entry.record for entry in entries if _handed_over(entry.record)}
+        self._lost = {entry.record.epoch: entry.record for entry in entries if entry.record.kind == "lost"}
         self._leader: HistoryRecord | None = None
 
     def tell(self, entry: Entry) -> Change | None:
@@ -92,7 +97,8 @@ class _RoleSequence:
             return self._line(entry, "running again")
         previous = leader.host if leader.host != record.host else ""
         if ended is None:
-            return self._line(entry, "fail-over", previous=previous, seconds=record.seconds)
+            lost = self._lost.get(leader.epoch)
+            return self._line(entry, "fail-over", previous=previous, seconds=record.seconds, because=lost)
         gap = max(record.time_ms - ended.time_ms, 0) / 1000
         kind = "gave up" if ended.kind == "gave up" else "switchover"
         return self._line(entry, kind, previous=previous, seconds=gap or record.seconds, because=ended)
@@ -101,9 +107,9 @@ class _RoleSequence:
         self, entry: Entry, kind: str, *, previous: str = "", seconds: float = 0.0, because: HistoryRecord | None = None
     ) -> Change:
         record = entry.record
-        reason = because.reason if because is not None and because.kind in ("released", "gave up") else ""
-        if kind == "gave up":
-            reason = reason.rpartition("; to ")[0]  # the line names the host
+        reason = because.reason if because is not None and because.kind in ("released", "gave up", "lost") else ""
+        if kind in _NAMED_HOST:
+            reason = reason.rpartition(_NAMED_HOST[kind])[0] or reason  # the line names the host
         return Change(
             task=self._task,
             sequence=entry.number,

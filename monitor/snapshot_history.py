@@ -10,6 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from monitor.machine_memory import MachineMemory
+from monitor.reach import Reaches
 from monitor.role_changes import Change, latest
 from monitor.snapshot_reader import Snapshot
 from monitor.takeovers import Takeovers
@@ -51,6 +52,7 @@ class SnapshotHistory:
         self.machines = MachineMemory(clock)
         self.rates: dict[str, Rates] = {}
         self.takeovers = Takeovers()
+        self.reaches = Reaches()
         self._told: dict[str, list[Change]] = {}
 
     def absorb(self, snapshot: Snapshot, told: dict[str, list[Change]], rates: dict[str, float]) -> None:
@@ -58,6 +60,7 @@ class SnapshotHistory:
         now = self._clock()
         self._told = told
         self.machines.absorb(snapshot)
+        self.reaches.see((task.overview for task in snapshot.tasks), snapshot.time_ms)
         for task in snapshot.tasks:
             self.takeovers.absorb(task.overview, told.get(task.name, ()))
             self.rates.setdefault(task.name, Rates()).add(rates.get(task.name, 0.0), now)

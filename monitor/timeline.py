@@ -83,8 +83,15 @@ class Timeline(msgspec.Struct, frozen=True):
         return max(round(self.share(period.to_ms) - self.share(period.from_ms), 3), 0.15)
 
 
-def timeline(task: TaskRow, changes: Sequence[Change], from_ms: int, to_ms: int, now_ms: int = 0) -> Timeline:
-    """`changes`: the newest first. `now_ms`: 0: `to_ms`."""
+def timeline(
+    task: TaskRow,
+    changes: Sequence[Change],
+    from_ms: int,
+    to_ms: int,
+    now_ms: int = 0,
+    more: Sequence[Mark] = (),
+) -> Timeline:
+    """`changes`: the newest first. `now_ms`: 0: `to_ms`. `more`: marks from elsewhere."""
     oldest_first = list(reversed(changes))
     periods = _periods(task, oldest_first, now_ms or to_ms)
     found: dict[str, list[Period]] = {member.host: [] for member in task.members}
@@ -96,7 +103,8 @@ def timeline(task: TaskRow, changes: Sequence[Change], from_ms: int, to_ms: int,
         Lane(host, roles.get(host, ""), tuple(sorted(each, key=lambda one: one.from_ms)))
         for host, each in found.items()
     )
-    marks = tuple(_mark(change) for change in oldest_first if from_ms <= change.time_ms <= to_ms)
+    every = sorted([*map(_mark, oldest_first), *more], key=lambda mark: mark.time_ms)
+    marks = tuple(mark for mark in every if from_ms <= mark.time_ms <= to_ms)
     gaps = tuple(
         _clipped(gap, from_ms, to_ms)
         for gap in _gaps(task, [period for _, period in periods], now_ms or to_ms)

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from monitor.reach import Reach
 from monitor.role_changes import Change
 from replicator.alerts.figures import Scope
 from replicator.alerts.rule import Severity
@@ -29,7 +30,7 @@ Error = dict[str, str]
 class MemberView(msgspec.Struct, frozen=True):
     """A Core in the election of a task, in the order of the queue. state: as that Core reports it, else "";
     unreached: which of "source", "sink" and "registry" it does not reach; reach: of each of these that it has
-    checked, whether it reaches it; machine: name of its `MachineView`."""
+    checked; machine: name of its `MachineView`."""
 
     host: str
     pid: int
@@ -37,7 +38,7 @@ class MemberView(msgspec.Struct, frozen=True):
     sequence: int
     since_ms: int
     unreached: tuple[str, ...] = ()
-    reach: dict[str, bool] = {}
+    reach: dict[str, Reach] = {}
     machine: str = ""
     guid: str = ""
 

@@ -10,6 +10,7 @@ import msgspec
 
 from monitor import machine_views
 from monitor.machine_views import GONE
+from monitor.reach import Reach, Reaches
 from monitor.role_changes import Change, changes, latest
 from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import Snapshot
@@ -37,7 +38,10 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
     tasks = [
         _with_past(
             _task(
-                task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), history.spark(task.name)
+                task.overview,
+                condition(task.overview, snapshot.machines, snapshot.time_ms),
+                history.spark(task.name),
+                history.reaches,
             ),
             told[task.name],
             history,
@@ -79,7 +83,7 @@ def by_severity(tasks: Iterable[TaskRow]) -> tuple[TaskRow, ...]:
     return tuple(sorted(tasks, key=lambda task: (-task.trouble, task.name)))
 
 
-def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> TaskRow:
+def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches: Reaches) -> TaskRow:
     first, figures, commit = task.running, task.figures, task.last_commit
     checkpoint = commit.checkpoint if commit else None
     leads = first is not None and told.state not in OFF
@@ -104,7 +108,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         leads=leads,
         pid=first.pid if first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
-        members=tuple(map(_member, task.instances)),
+        members=tuple(_member(member, reaches.of(task.name, member.guid)) for member in task.instances),
         maintenance=task.maintenance,
         group=task.group,
         unplaced=is_unplaced(task),
@@ -175,15 +179,14 @@ def _snapshot(checkpoint: Checkpoint | None, *, paused: bool) -> SnapshotReport 
     return report(progress, checkpoint.time_ms, paused=paused) if checkpoint and progress else None
 
 
-def _member(member: InstanceOverview) -> MemberView:
-    reach = dict(sorted(member.figures.reach.items(), reverse=True)) if member.figures else {}
+def _member(member: InstanceOverview, reach: dict[str, Reach]) -> MemberView:
     return MemberView(
         member.host,
         member.pid,
         member.state.upper(),
         member.sequence,
         member.since_ms,
-        tuple(side for side, reached in reach.items() if not reached),
+        tuple(side for side, one in reach.items() if not one.reached),
         reach,
         member.machine,
         member.guid,

@@ -21,6 +21,7 @@ from server import access_control, error_responses
 from server.addresses import AddressOperations
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
+from server.checks import CheckOperations
 from server.cutovers import CutoverOperations
 from server.document import document
 from server.group_operations import GroupOperations
@@ -35,6 +36,7 @@ from server.routes import (
     actions,
     addresses,
     audit,
+    checks,
     cluster,
     cutovers,
     documentation,
@@ -89,6 +91,7 @@ ROUTERS = (
     health.router,
     logins.router,
     audit.router,
+    checks.router,
     documentation.router,
 )
 
@@ -161,6 +164,7 @@ def create_routes(
     app.state.machines = MachineOperations(coordinator, layout, app.state.operations)
     app.state.cutovers = cutovers_of or CutoverOperations(coordinator, layout, app.state.operations)
     app.state.sources = SourceOperations(coordinator, layout, app.state.operations)
+    app.state.checks = CheckOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.silences = Silences(coordinator, layout)
     app.state.outgoing = OutgoingOperations(coordinator, layout)

@@ -215,6 +215,7 @@ BODIES: Final[dict[str, Any]] = {
     "maintainTask": {"on": "true", **_REASON},
     "retryTask": _REASON,
     "restartTask": _REASON,
+    "checkTask": {},
     "setPosition": {"file": "binlog.000003", "offset": "4711", "reason": "restored from a backup"},
     "skip": {"transaction": "3e11fa47-71ca-11e1-9e33-c80aa9429562:982", "reason": "a row that is too large"},
     "forkTask": {"name": "orders_again", "at": "2026-11-25T12:00:00Z"},
@@ -244,9 +245,32 @@ BODIES: Final[dict[str, Any]] = {
     "setUserRole": {"role": "operator", "selector": "env=prod"},
 }
 
+_FINDING: Final = {
+    "id": "source.sync_binlog",
+    "severity": "warn",
+    "found": "0",
+    "wanted": "1",
+    "fix": "SET GLOBAL sync_binlog = 1;",
+}
 ANSWERS: Final[dict[str, Any]] = {
     "Task": _TASK,
     "TaskList": {"apiVersion": "v1", "kind": "TaskList", "items": [_TASK]},
+    "CheckResult": {
+        "apiVersion": "v1",
+        "kind": "TaskCheck",
+        "name": _NAME,
+        "checked": True,
+        "result": "warn",
+        "worst": _FINDING,
+        "version": 3,
+        "host": "core-a",
+        "began_ms": _TIME,
+        "ended_ms": _TIME + 850,
+        "order": "",
+        "by": "",
+        "findings": [_FINDING],
+        "left_out": 0,
+    },
     "HistoryList": {
         "apiVersion": "v1",
         "kind": "History",

@@ -77,6 +77,8 @@ RULES: Final[dict[str, Rule]] = {
     "maintainAll": Rule("operator", everywhere=True),
     "retryTask": _OPERATE,
     "restartTask": _OPERATE,
+    "readCheck": _READ,
+    "checkTask": _OPERATE,
     "skip": _OPERATE,
     "setPosition": _OPERATE,
     "quarantineTable": _OPERATE,

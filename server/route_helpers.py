@@ -21,6 +21,7 @@ from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
 from server import (
     access_responses,
+    check_responses,
     cutover_responses,
     group_responses,
     machine_responses,
@@ -29,6 +30,7 @@ from server import (
     silence_responses,
 )
 from server.addresses import Address, AddressList, AddressOperations
+from server.checks import CheckOperations
 from server.cutovers import CutoverOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
@@ -47,6 +49,7 @@ ANSWERS = (
     responses.Task,
     responses.TaskList,
     responses.HistoryList,
+    check_responses.CheckResult,
     machine_responses.MachineList,
     machine_responses.Machine,
     responses.ProcessList,
@@ -230,6 +233,7 @@ OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingO
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
+ChecksOf = Annotated[CheckOperations, Depends(_of_app("checks", CheckOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]

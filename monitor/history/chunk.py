@@ -7,8 +7,12 @@ import zlib
 from array import array
 from collections.abc import Sequence
 from math import isnan, nan
+from typing import Final
 
 from monitor.history.series import SERIES, Series, Values
+
+_MOST_SERIES: Final = 100
+_FIRST_BITS: Final = bytes(byte & 0xFC for byte in range(256))
 
 
 class Chunk:
@@ -35,18 +39,25 @@ class Chunk:
 
     def encode(self) -> bytes:
         raw = _little(self._data)
-        return zlib.compress(b"".join(raw[byte::4] for byte in range(4)), 1)
+        planes = [bytearray(raw[byte::4]) for byte in range(4)]
+        planes[0] = bytearray(len(self._data))  # an error of 0.01 %, and a third of the space of a busy task
+        for number, series in enumerate(SERIES if self._width == len(SERIES) else ()):
+            if series.coarse:  # of 23 bits of a value 5 are left
+                first, last = number * self.slots, (number + 1) * self.slots
+                planes[1][first:last] = bytes(self.slots)
+                planes[2][first:last] = planes[2][first:last].translate(_FIRST_BITS)
+        return zlib.compress(b"".join(planes), 1)
 
     @classmethod
     def decode(cls, stored: bytes, slots: int, width: int = len(SERIES)) -> Chunk | None:
-        """None for bytes that are not those of such a chunk."""
-        count = slots * width
+        """None for bytes that are not those of such a chunk. One of another release has more or fewer series."""
         try:
-            planes = zlib.decompress(stored, bufsize=4 * count)
+            planes = zlib.decompress(stored, bufsize=4 * slots * width)
         except zlib.error:
             return None
-        if len(planes) != 4 * count:
+        if not planes or len(planes) % (4 * slots) or len(planes) > _MOST_SERIES * 4 * slots:
             return None
+        count = len(planes) // 4
         raw = bytearray(4 * count)
         for byte in range(4):
             raw[byte::4] = planes[byte * count : (byte + 1) * count]
@@ -54,7 +65,8 @@ class Chunk:
         data.frombytes(bytes(raw))
         if sys.byteorder == "big":
             data.byteswap()
-        return cls(slots, width, data)
+        wanted = slots * width
+        return cls(slots, width, (data + array("f", [nan]) * max(wanted - count, 0))[:wanted])
 
 
 def _little(data: array[float]) -> bytes:

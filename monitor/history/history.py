@@ -15,6 +15,7 @@ from monitor.history.chunk import Chunk, reduced
 from monitor.history.online import SPANS_S, OnlineRate, online_rate, step_for
 from monitor.history.open_chunks import OpenChunk, OpenChunks
 from monitor.history.series import machine_key, machine_of, series_of, values_of, values_of_machine
+from monitor.history.stages import StageRates
 from monitor.history.steps import SPANS, Step, choose
 from monitor.history.store import Store, Stored
 from monitor.view import View
@@ -57,6 +58,7 @@ class History:
         self._lock = threading.RLock()
         self._open_chunks: dict[str, OpenChunks] = {}
         self._ended: list[Stored] = []
+        self._stages = StageRates()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor-history", daemon=True)
 
@@ -77,7 +79,9 @@ class History:
 
     def note(self, view: View) -> None:
         """The figures of a view that was just read."""
-        noted = {task.name: values_of(task, view.read_ms) for task in view.tasks}
+        stages = {task.name: self._stages.of(task, view.read_ms) for task in view.tasks}
+        self._stages.keep(set(stages))
+        noted = {task.name: values_of(task, view.read_ms, stages[task.name]) for task in view.tasks}
         noted |= {machine_key(machine.host): values_of_machine(machine) for machine in view.machines}
         with self._lock:
             for key, values in noted.items():

@@ -77,6 +77,8 @@ def _text(series: Series, value: float | None) -> str:
         return "–"
     if series.unit == "s":
         return formatting.lag(value)
+    if series.unit == "B":
+        return formatting.size(value)
     if series.unit == "n":
         return f"{value:.2f}"
     if series.unit == "B/s":

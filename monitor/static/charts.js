@@ -22,6 +22,8 @@ const FORMATS = {
   "s": (value) => unit(value, TIMES),
   "1/s": (value) => unit(value, SIZES).trimEnd(),
   "B/s": (value) => `${unit(value, SIZES)}B`,
+  "B": (value) => `${unit(value, SIZES)}B`,
+  "share": (value) => `${Math.round(100 * value)} %`,
   "%": (value) => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`,
   "n": (value) => value.toFixed(2),
 };
@@ -88,7 +90,7 @@ class Charts {
 
   lines(figure, format) {
     const names = figure.dataset.series.split(" ");
-    const labels = figure.dataset.labels?.split(",") ?? [figure.querySelector("figcaption").textContent];
+    const labels = figure.dataset.labels?.split(",") ?? [figure.querySelector("figcaption").textContent.split(":")[0]];
     return names.map((_name, index) => ({
       label: labels[index],
       stroke: colour(this.place, COLOURS[index % COLOURS.length]),
@@ -115,7 +117,7 @@ class Charts {
       tzDate: inUtc,
       cursor: { sync: { key: "task" }, drag: { x: true, y: false } },
       legend: { show: true },
-      scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
+      scales: { y: { range: (_plot, _least, most) => [0, figure.dataset.unit === "share" ? 1 : most > 0 ? most * 1.1 : 1] } },
       axes: [{ ...axis, values: MARKS }, { ...axis, size: 62, values: (_plot, values) => values.map((value) => (value === 0 ? "0" : format(value))) }],
       series: [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss} UTC" }, ...this.lines(figure, format)],
       hooks: { drawClear: [(plot) => this.shade(plot)] },

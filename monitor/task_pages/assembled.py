@@ -12,9 +12,15 @@ from monitor.history.history import History
 from monitor.render import Renderer
 from monitor.role_changes import Change
 from monitor.task_pages.charts import Charts
+from monitor.task_pages.checkpoints_tab import CheckpointsTab
+from monitor.task_pages.checks_tab import ChecksTab
+from monitor.task_pages.configuration_tab import ConfigurationTab
+from monitor.task_pages.errors_tab import ErrorsTab
+from monitor.task_pages.members_tab import MembersTab
 from monitor.task_pages.overview_tab import OverviewTab
 from monitor.task_pages.pages import TaskPages
 from monitor.task_pages.tab import Tab
+from monitor.task_pages.tables_tab import TablesTab
 from monitor.task_pages.task_nodes import TaskNodes
 from monitor.task_pages.throughput_tab import ThroughputTab
 from monitor.task_pages.timeline_tab import TimelineTab
@@ -44,7 +50,17 @@ class TaskPagesOf:
         self._charts = Charts(history)
         self.nodes = TaskNodes(coordinator, layout)
         timeline = TimelineTab(self.nodes, measured)
-        tabs: tuple[Tab, ...] = (OverviewTab(self._charts), ThroughputTab(self._charts), timeline)
+        tabs: tuple[Tab, ...] = (
+            OverviewTab(self._charts),
+            ThroughputTab(self._charts),
+            MembersTab(),
+            timeline,
+            CheckpointsTab(self.nodes),
+            TablesTab(self.nodes),
+            ErrorsTab(self.nodes),
+            ConfigurationTab(self.nodes),
+            ChecksTab(self.nodes),
+        )
         self._pages = TaskPages(tabs, seen, documents, renderer, self._charts, timeline, layout.root)
 
     def routes(self) -> list[BaseRoute]:

@@ -9,10 +9,11 @@ import msgspec
 
 from monitor.history.steps import SPANS
 from monitor.role_changes import Change, changes, latest
+from monitor.task_pages.ddl import Statement
 from monitor.task_pages.tab import Asked
 from monitor.task_pages.task_nodes import TaskNodes
 from monitor.task_pages.window import Tick, Window, moved, ticks, window, zoomed
-from monitor.timeline import Timeline, timeline
+from monitor.timeline import Mark, Timeline, timeline
 from monitor.view import TaskRow
 from replicator.cli.task import history
 from replicator.coordination.tasks.history import KEPT, Entry
@@ -53,7 +54,9 @@ class TimelineTab:
         shown = window(asked.query, asked.now_ms)
         read = await self._nodes.history(asked.task)
         told = _measured(asked.task, read.value or (), self._measured(asked.task.name))
-        line = timeline(asked.task, told, shown.from_ms, shown.to_ms, asked.now_ms)
+        ddl = (await self._nodes.statements(asked.task)).value or ()
+        marks = [Mark(one.time_ms, "DDL", "idle", "", one.text, "ddl", reason=_at(one)) for one in ddl]
+        line = timeline(asked.task, told, shown.from_ms, shown.to_ms, asked.now_ms, marks)
         now = asked.now_ms
         ways = Ways(zoomed(shown, 0.5, now), zoomed(shown, 2, now), moved(shown, -0.5, now), moved(shown, 0.5, now))
         return TimelineView(line, shown, ways, ticks(shown), tuple(SPANS), now, read.read_ms, read.error)
@@ -74,6 +77,10 @@ def _measured(task: TaskRow, entries: Sequence[Entry], seen: Sequence[Change]) -
         for change in changes(task.name, entries)
     ]
     return latest(told, KEPT * 2)
+
+
+def _at(statement: Statement) -> str:
+    return f"{statement.text} at {statement.position}" if statement.position else statement.text
 
 
 def _item(entry: Entry) -> dict[str, Any]:

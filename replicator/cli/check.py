@@ -11,10 +11,13 @@ import click
 import msgspec
 
 from replicator.assembly.task_checks import check_task
-from replicator.cli import host_options, options
+from replicator.cli import check_via_core, host_options, options
 from replicator.cli.address_types import ZOOKEEPER
 from replicator.cli.ddns.resolution import with_addresses
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
+from replicator.cli.task.client import Client, find_token
+from replicator.cli.task.completion import complete_task
+from replicator.cli.task.options import server_options, timeout_option
 from replicator.cli.terminal import cells, clean, width
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
@@ -30,6 +33,10 @@ _NARROWEST = 40
 
 
 @click.command("check", short_help="Check whether a task can run.")
+@click.argument("name", required=False, shell_complete=complete_task)
+@click.option("--via-core", is_flag=True, help="Let the Core that leads the task NAME check it.")
+@timeout_option(150)
+@server_options
 @click.option("-f", "--file", "path", type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
 @click.option("--security", is_flag=True, help="Check rights, logins and TLS of the bus instead of a task.")
 @click.option(
@@ -58,6 +65,11 @@ _NARROWEST = 40
 @host_options.host_access("the current directory, as for `replicator run`")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(
+    name: str | None,
+    via_core: bool,
+    timeout: float,
+    server: str,
+    token_file: Path | None,
     path: Path | None,
     security: bool,
     zookeeper: str | None,
@@ -68,12 +80,19 @@ def command(
 ) -> int:
     """Check the source, the sink and ZooKeeper for the task in FILE. Nothing is changed.
 
+    NAME --via-core checks source and sink of a task of the bus from the host of the Core that leads it, with its
+    network and its secrets. The Core does so once a day by itself; the Monitor and `task describe` show the result.
+
     With --security, check instead who may read and change the bus: the ACL of each znode, TLS, secret files of this
     host, and the version of ZooKeeper. Use the login of an administrator.
 
     Each finding shows what was found and, unless it is ok, what is required and how to correct it. Exit status: 0 if
     all findings are ok, 10 with warnings, 11 if the task cannot run or would lose rows.
     """
+    if via_core or name is not None:
+        if name is None or not via_core or path is not None or security:
+            raise click.UsageError("Give NAME and --via-core together, without -f and --security.")
+        return _check_via_core(name, server, token_file, timeout, output)
     if security:
         return _check_security(zookeeper, root, session_timeout, output)
     if path is None:
@@ -82,6 +101,13 @@ def command(
     access.default_file_sink_directory(Path.cwd())
     findings = check_task(config, zookeeper, root, session_timeout, _place(config, place) if place else None)
     return _show(config.name, findings, output, "can run", "can't run")
+
+
+def _check_via_core(name: str, server: str, token_file: Path | None, timeout: float, output: str) -> int:
+    with Client(server, find_token(token_file, server)) as client:
+        found = check_via_core.ordered(client, name, timeout)
+    findings = msgspec.convert(found["findings"], list[Finding])
+    return _show(name, findings, output, "can run", "can't run")
 
 
 def _check_security(zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:

@@ -41,5 +41,10 @@ CODES: Final[dict[str, Entry]] = table(
             "The address of a timeline has times that are not understood, or that are not in order.",
             "Give `from` and `to` as 2026-11-26T19:00:00Z or in ms since the epoch, or `span`.",
         ),
+        "E5146": (
+            "address of a page not understood",
+            "The address of a page of the Monitor has a parameter that is not a number.",
+            "Follow the links of the page, or give a number.",
+        ),
     },
 )

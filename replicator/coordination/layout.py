@@ -11,6 +11,7 @@
         /tasks/TASK/restoring-ID                    there while the task is restored from a backup
         /tasks/TASK/addresses                       addresses of the book that the task uses (TaskAddressesRecord)
         /tasks/TASK/verify                          the last verification (VerificationRecord)
+        /tasks/TASK/check                           what the last check has found (CheckRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
         /tasks/TASK/versions/NUMBER                 each version of the configuration (VersionRecord), trimmed
@@ -196,6 +197,9 @@ class Layout:
 
     def verification(self, task: str) -> str:
         return f"{self.task(task)}/verify"
+
+    def task_check(self, task: str) -> str:
+        return f"{self.task(task)}/check"
 
     def task_addresses(self, task: str) -> str:
         return f"{self.task(task)}/addresses"

@@ -22,6 +22,7 @@ from replicator.model.position import Position
 from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
+from replicator.model.task_check import TaskCheck
 from replicator.model.verification import Verification
 from replicator.model.vitals import Vitals
 
@@ -126,6 +127,12 @@ class VerificationRecord(Record):
     verification: Verification | None = None
 
 
+class CheckRecord(Record):
+    """/tasks/TASK/check: what the last check has found."""
+
+    check: TaskCheck | None = None
+
+
 class PositionHistoryRecord(Record):
     """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
 
@@ -190,8 +197,8 @@ class ReplicaIdRecord(Record):
 
 class CommandRecord(Record):
     """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or "", "reason"}),
-    "retry" ({"reason"}, {"take_over": "true"}), "restart" ({"reason"}), "skip" ({"transaction": the one of the present
-    error, "reason"}),
+    "retry" ({"reason"}, {"take_over": "true"}), "restart" ({"reason"}), "check", "skip" ({"transaction": the one of the
+    present error, "reason"}),
     "position" ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
     "reason"})."""
 

@@ -60,6 +60,7 @@ TABLE: Final[Mapping[str, Rights]] = {
     f"{_TASK}/restoring-*": Rights("r", "r"),
     "restoring": Rights("r", "r"),
     f"{_TASK}/verify": Rights("r", "rw"),
+    f"{_TASK}/check": Rights("rw", "r"),
     f"{_TASK}/addresses": Rights("rw", "r"),
     f"{_TASK}/trail": Rights("cdr", "dr"),
     f"{_TASK}/trail/*": Rights("rw", "r"),

@@ -219,7 +219,7 @@ def test_the_page_of_a_task(browser: webdriver.Chrome, bus: Any, width: int, the
         shoot(browser, f"task-{width}-{theme}")
         browser.find_element(By.LINK_TEXT, "Throughput").click()
         browser.find_element(By.LINK_TEXT, "24h").click()
-        eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 4)
+        eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 8)
         assert "The last 24h" in browser.find_element(By.CSS_SELECTOR, ".summary caption").text
         errors = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
         assert errors == []

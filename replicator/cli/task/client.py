@@ -246,6 +246,9 @@ class Client:
     def rollback(self, name: str, to: int, dry_run: bool, reason: str) -> dict[str, Any]:
         return self.act(name, "rollback", dry_run=dry_run, to=str(to), reason=reason)
 
+    def last_check(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/check")
+
     def report_verification(self, name: str, report: dict[str, Any]) -> dict[str, Any]:
         return self._of(name, "PUT", "/verification", json=report)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from replicator.cli import snapshot_line, verification_line
+from replicator.cli import check_via_core, snapshot_line, verification_line
 from replicator.cli.task import history, render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import choice_options, output_option, with_client
@@ -41,14 +41,17 @@ def command(choice: Choice, output: str, client: Client) -> None:
             return
         recent = client.history(name, _RECENT)["items"]
         edit = client.edit_lock(name)
-        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent, edit)]))
+        check = client.last_check(name)
+        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent, edit, check)]))
         shown += 1
 
     for_each(picked, describe)
 
 
-def _lines(task: dict[str, Any], recent: list[dict[str, Any]], edit: dict[str, Any]) -> Iterator[str]:
-    yield from _facts(task)
+def _lines(
+    task: dict[str, Any], recent: list[dict[str, Any]], edit: dict[str, Any], check: dict[str, Any]
+) -> Iterator[str]:
+    yield from _facts(task, check)
     if edit["held"]:
         since = render.moment(edit["since_ms"])
         yield f"\nBeing edited by {clean(edit['by'])} on {clean(edit['host'])}, since {since}."
@@ -72,7 +75,7 @@ def _lines(task: dict[str, Any], recent: list[dict[str, Any]], edit: dict[str, A
         yield from ("", "Recent history:", textwrap.indent(history.text(recent, columns=width()).rstrip(), "  "))
 
 
-def _facts(task: dict[str, Any]) -> Iterator[str]:
+def _facts(task: dict[str, Any], check: dict[str, Any]) -> Iterator[str]:
     wanted = f"{task['desired']}"
     if task["desired_by"]:
         since = f", {render.age(task['desired_ms'])} ago" if task.get("desired_ms") else ""
@@ -103,6 +106,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         **_quarantined(task),
         **_snapshot(task),
         **_verification(task),
+        **({"Checked": check_via_core.line(check, task["version"])} if check["checked"] else {}),
         "Position": task["position"] or "-",
         "GTID": task["gtid"] or "-",
         "Last event": f"{render.age(task['last_event_ms'])} ago" if task["last_event_ms"] else "-",

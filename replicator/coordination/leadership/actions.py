@@ -145,6 +145,14 @@ class Complete(Action, frozen=True):
     by: str = ""
 
 
+class OrderCheck(Action, frozen=True):
+    """Whoever runs checks on this Core finds the order in the facts; the command is done."""
+
+    path: str
+    id: str
+    by: str = ""
+
+
 class SetPosition(Action, frozen=True):
     """lastCommit gets the position that an operator ordered, and the command is done, in one transaction."""
 

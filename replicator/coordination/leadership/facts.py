@@ -68,6 +68,13 @@ class Fenced(msgspec.Struct, frozen=True):
     epoch: int = 0
 
 
+class CheckOrder(msgspec.Struct, frozen=True):
+    """An ordered check: id of the command, and who gave it."""
+
+    id: str
+    by: str = ""
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Attributes:
     guid: our identity in this election; a new session brings a new one.
@@ -78,6 +85,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: the last that a worker of this term reported; None when none did.
     good: the last usable configuration seen, which goes on while a newer one can't be used.
     stuck: the worker does not reach its source or its sink, or its host lacks something.
+    check: the last check of the task that was ordered while this Core led.
     restart_at: monotonic time before which a worker that died is not started again.
     fenced: the sink told the worker of a term that is not ours; whether our node stands is not looked at yet.
     fencings: monotonic times at which that was so while our node stood.
@@ -97,6 +105,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     stuck: Stuck | None = None
     restart_at: float = 0.0
+    check: CheckOrder | None = None
     fenced: Fenced | None = None
     fencings: tuple[float, ...] = ()
     above: int = 0

@@ -14,6 +14,7 @@ from replicator.coordination.leadership.actions import (
     DrainWorker,
     Hold,
     KillWorker,
+    OrderCheck,
     Pause,
     Release,
     Retry,
@@ -191,6 +192,8 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
             return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
         case "restart":
             return _restart(facts, pending, record, now)
+        case "check":
+            return [OrderCheck(pending.path, record.id, record.by)]
         case "position":
             return [_set_position(facts, view, pending)]
         case "skip":

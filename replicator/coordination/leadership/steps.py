@@ -19,6 +19,7 @@ from replicator.coordination.leadership.actions import (
     KillWorker,
     Lose,
     OpenTerm,
+    OrderCheck,
     Pause,
     Release,
     RemoveTask,
@@ -37,7 +38,14 @@ from replicator.coordination.leadership.actions import (
 from replicator.coordination.leadership.contender import Contender
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.leadership.epochs import opened, taken_over
-from replicator.coordination.leadership.facts import DRAIN_LIMIT, DRAIN_MOST, STOP_LIMIT, STOP_MOST, WorkerFacts
+from replicator.coordination.leadership.facts import (
+    DRAIN_LIMIT,
+    DRAIN_MOST,
+    STOP_LIMIT,
+    STOP_MOST,
+    CheckOrder,
+    WorkerFacts,
+)
 from replicator.coordination.leadership.state import Event, State
 from replicator.coordination.leadership.view import TaskView
 from replicator.coordination.ports import Delete
@@ -152,6 +160,9 @@ class Steps:
                 owner.fail(error)
             case SetPosition():
                 self._set_position(action)
+            case OrderCheck(path, order, by):
+                owner.facts = msgspec.structs.replace(owner.facts, check=CheckOrder(order, by))
+                self._commands.complete(path)
             case Complete(path, kind, reason, by):
                 self._commands.complete(path)
                 if kind != "retry":

@@ -216,8 +216,10 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
             "/login",
             "/logout",
             "/unlock",
+            "/alerts/test",
             "/machines/host-a/actions/pause",
             "/audit/export.csv",
+            "/alerts/test",
         ):  # the first does not end, the others are not for GET, or not without a login
             for host in ("localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."):
                 assert served.client.get(path, headers={"host": host}).status_code == 200, (path, host)

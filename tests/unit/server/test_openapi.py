@@ -78,6 +78,8 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
     check(http.get(f"/tasks/{NAME}/diff?from=0&to=1"), "/tasks/{name}/diff", "get")
     check(http.post(f"/tasks/{NAME}/rollback", json={"to": "0"}), "/tasks/{name}/rollback", "post")
     check(http.post(f"/tasks/{NAME}/restart"), "/tasks/{name}/restart", "post")
+    check(http.get(f"/tasks/{NAME}/check"), "/tasks/{name}/check", "get")
+    check(http.post(f"/tasks/{NAME}/check"), "/tasks/{name}/check", "post")
     check(http.get(f"/tasks/{NAME}/history"), "/tasks/{name}/history", "get")
     check(http.post(f"/tasks/{NAME}/pause"), "/tasks/{name}/pause", "post")
     check(http.get("/machines"), "/machines", "get")
