@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.endpoints_seen import Endpoint, endpoints
+from monitor.reach import Reach
 from monitor.view import MemberView, TaskRow, View
 from tests.unit.monitor.scene import small
 from tests.unit.monitor.test_problems import NOW, retrying, row
@@ -12,7 +13,7 @@ from tests.unit.monitor.test_view_builder import Eye
 
 
 def member(host: str, state: str = "STANDBY", **reach: bool) -> MemberView:
-    return MemberView(host, 1, state, 0, NOW, reach=reach)
+    return MemberView(host, 1, state, 0, NOW, reach={side: Reach(one, NOW) for side, one in reach.items()})
 
 
 def seen(*tasks: TaskRow) -> dict[str, Endpoint]:
