@@ -44,6 +44,9 @@ class Shown:
         self.monitor = _only(state["tasks"], task)
         page = httpx.get(cluster.monitor_url).text
         self.page = page[page.index(f'data-key="tasks:{task}"') :].partition("</tbody>")[0]
+        self.problems = "".join(
+            line for line in re.findall(r'<li class="cause-line.*?</li>', page, re.DOTALL) if f">{task}<" in line
+        )
         text = httpx.get(f"{cluster.monitor_url}/metrics").text
         self.metrics = {
             sample.name.removeprefix("bus_"): sample.value
@@ -81,7 +84,8 @@ class Shown:
         assert re.search(
             rf"Retrying:    the (schema )?{side} for .*: {codes}. .*{re.escape(retrying['effect'])}\n", self.text
         )
-        assert "RUNNING, retrying" in self.page and re.search(rf"retrying the (schema )?{side}", self.page)
+        assert "RUNNING, retrying" in self.page and re.search(rf"{codes}\d* for ", self.page)
+        assert "and retries" in self.problems and re.search(codes, self.problems)
         assert self.metrics["task_retrying_seconds"] > 0
 
     def check_behind(self) -> None:
@@ -94,13 +98,13 @@ class Shown:
         assert self.api["figures_old"]
         self.check_true(self.api["figures_age_s"], began)
         assert "(no report for " in self.row and "the Core does not report" in self.text
-        assert "no report for " in self.page and 'class="chip idle"' in self.page
+        assert "no report of its Core" in self.page and 'class="chip idle"' in self.page
         assert self.metrics["task_figures_age_seconds"] > 3
 
     def check_calm(self) -> None:
         assert self.api["retrying"] is None and self.api["problems"] == [], self.text
         assert self.lags() == {0.0}, self.text
-        assert " running " in self.row and "retrying" not in self.row + self.text + self.page
+        assert " running " in self.row and "retrying" not in self.row + self.text + self.page + self.problems
         assert not self.api["figures_old"] and not any("retry" in name for name in self.metrics)
         assert self.metrics["task_behind_bytes"] == self.metrics["inflight_records"] == 0, self.text
 

@@ -110,12 +110,14 @@ def test_each_monitor_reports_that_zookeeper_is_away(make_zookeeper: Any, receiv
     site = Site(zookeeper.hosts, "/away", received, tmp_path, "0s")
     site.task("orders")
     with contextlib.closing(site.session), site.monitor() as (_, one):
-        eventually(lambda: len(told(received)) == 1)
+        eventually(lambda: told(received))
+        eventually(lambda: b"orders" in site.session.get(site.layout.alerts_sent).data)
+        assert len(told(received)) == 1
         zookeeper.kill()
-        eventually(lambda: [body for body in told(received) if body["labels"]["rule"] == "Away"])
+        eventually(lambda: [body for body in told(received) if body["group"]["labels"]["rule"] == "Away"])
         eventually(lambda: "alerts: not sent (E4001)" in read(one, "/healthz"))
         assert "Alerts are not sent" in read(one, "/")
         zookeeper.start()
-        eventually(lambda: [body for body in told(received, "resolved") if body["labels"]["rule"] == "Away"])
+        eventually(lambda: [body for body in told(received, "resolved") if body["group"]["labels"]["rule"] == "Away"])
         eventually(lambda: "not sent" not in read(one, "/healthz"))
-        assert len([body for body in received.bodies if body["labels"]["rule"] == "Nobody"]) == 1
+        assert len([body for body in received.bodies if body["group"]["labels"]["rule"] == "Nobody"]) == 1

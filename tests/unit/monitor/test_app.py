@@ -216,6 +216,7 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
             "/login",
             "/logout",
             "/unlock",
+            "/alerts/test",
             "/machines/host-a/actions/pause",
             "/audit/export.csv",
             "/alerts/test",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from tests.unit.monitor.test_problems import NOW
 from tests.unit.monitor.test_view_builder import Eye
 
 
-def change(task: str, ms: int, kind: str = "maintenance", **fields: str) -> Change:
+def change(task: str, ms: int, kind: str = "maintenance", **fields: Any) -> Change:
     return Change(task, 1, kind, "idle", ms, **fields)
 
 
