@@ -89,7 +89,7 @@ def _reports(task: TaskRow, side: str) -> Iterator[tuple[str, bool]]:
         known = member.reach.get(side)
         works = member.state == "RUNNING" and not task.figures_old and task.retrying is None
         if works or known is not None:
-            yield member.host, works or bool(known)
+            yield member.host, works or (known is not None and known.reached)
 
 
 def endpoints(view: View) -> tuple[Endpoint, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.endpoints_seen import Endpoint, endpoints
+from monitor.reach import Reach
 from monitor.view import MemberView, TaskRow, View
 from tests.unit.monitor.scene import small
 from tests.unit.monitor.test_problems import NOW, retrying, row
@@ -12,7 +13,8 @@ from tests.unit.monitor.test_view_builder import Eye
 
 
 def member(host: str, state: str = "STANDBY", **reach: bool) -> MemberView:
-    return MemberView(host, 1, state, 0, NOW, reach=reach)
+    known = {side: Reach(reached, NOW) for side, reached in reach.items()}
+    return MemberView(host, 1, state, 0, NOW, reach=known)
 
 
 def seen(*tasks: TaskRow) -> dict[str, Endpoint]:
