@@ -13,8 +13,7 @@ from tests.unit.monitor.test_view_builder import Eye
 
 
 def member(host: str, state: str = "STANDBY", **reach: bool) -> MemberView:
-    known = {side: Reach(reached, NOW) for side, reached in reach.items()}
-    return MemberView(host, 1, state, 0, NOW, reach=known)
+    return MemberView(host, 1, state, 0, NOW, reach={side: Reach(one, NOW) for side, one in reach.items()})
 
 
 def seen(*tasks: TaskRow) -> dict[str, Endpoint]:
