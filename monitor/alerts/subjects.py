@@ -144,6 +144,7 @@ def _within_an_hour(changes: Sequence[Change], kind: str, now_ms: int) -> int:
 def _machine(machine: MachineView) -> dict[str, Value]:
     reports = machine.state == "online"
     total = machine.memory_total_bytes
+    fullest = max(machine.disks, key=lambda disk: disk.share, default=None) if reports else None
     return {
         "machine": machine.host,
         "state": machine.state,
@@ -151,6 +152,8 @@ def _machine(machine: MachineView) -> dict[str, Value]:
         "silence_seconds": machine.silence_s if machine.state != "offline" else None,
         "load_per_core": machine.load1 / machine.cores if reports and machine.cores else None,
         "memory_used_percent": 100 * machine.memory_bytes / total if reports and total else None,
+        "disk": fullest.mount if fullest else None,
+        "disk_used_ratio": fullest.share if fullest else None,
         "running": machine.running if reports else None,
         "version": machine.version or None,
     }

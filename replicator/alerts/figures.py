@@ -63,6 +63,8 @@ FIGURES: Final[dict[Scope, dict[str, Figure]]] = {
         "silence_seconds": Figure("seconds", "time since the last report"),
         "load_per_core": Figure("count", "load average of one minute, per CPU"),
         "memory_used_percent": Figure("count", "memory of the machine in use"),
+        "disk": Figure("text", "mount of the fullest file system"),
+        "disk_used_ratio": Figure("count", "share of it that is in use, 0 to 1"),
         "running": Figure("count", "tasks that it runs"),
         "version": Figure("text", "release of the Core"),
     },

@@ -36,7 +36,9 @@ def prometheus() -> dict[str, dict[str, object]]:
     for rule in text["groups"][0]["rules"]:
         # Beside the thresholds an expression has 1 and 0 as truth values, the name of a window, and products.
         expression = re.sub(r'\[[^]]*\]|"[^"]*"', "", rule["expr"])
-        numbers = [int(one) * int(two or 1) for one, two in re.findall(r"\b(\d+)(?: \* (\d+))?", expression)]
+        numbers = [
+            float(one) * int(two or 1) for one, two in re.findall(r"\b(\d+(?:\.\d+)?)(?: \* (\d+))?", expression)
+        ]
         truth = bool(re.search(r"== [01]", expression)) or "state" in rule["expr"]
         found[rule["alert"]] = {
             "severity": rule["labels"]["severity"],
