@@ -110,7 +110,6 @@ class AuditPage:
             request,
             "audit",
             status=status,
-            heading="Audit",
             stage=stage,
             wanted=wanted,
             outcomes=OUTCOMES,

@@ -14,7 +14,7 @@ class ChangesPage:
         self._documents = documents
 
     async def page(self, request: Request) -> Response:
-        return self._documents.answer(request, "changes", heading="Changes")
+        return self._documents.answer(request, "changes")
 
     def routes(self) -> list[BaseRoute]:
         return [Route("/changes", self.page)]

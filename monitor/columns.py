@@ -37,6 +37,7 @@ COLUMNS: Final = (
     Column("host", "Host", "minmax(0, 1.2fr)", key="H"),
     Column("standbys", "Standbys", "5.5rem", shown=False, number=True),
     Column("lag", "Lag", "4.6rem", number=True, key="L"),
+    Column("behind", "Behind", "5.4rem", shown=False, number=True, key="B"),
     Column("rate", "Rows/s", "7.6rem", number=True, key="R"),
     Column("event", "Last event", "4.4rem", number=True, key="E"),
     Column("position", "Position", "minmax(0, 10.6rem)", key="P"),

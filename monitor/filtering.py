@@ -21,14 +21,14 @@ MOST: Final = 500
 """Characters of a query; the rest is ignored."""
 _TOKEN: Final = re.compile(r'(?:[^ \t\r\n"]|"[^"]*"?)+')
 _TERM: Final = re.compile(r"([a-z]+)(:|>=|<=|>|<|=)(.*)", re.DOTALL)
-_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|min|m|h|d|k)?")
-_UNITS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "k": 1000}
+_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|min|m|h|d|kb|k|mb|gb)?")
+_UNITS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "k": 1000, "kb": 1000, "mb": 10**6, "gb": 10**9}
 
 TEXTS: Final = ("name", "state", "host", "standby", "label", "group", "source", "sink", "code", "note", "version", "is")
-NUMBERS: Final = ("lag", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config")
+NUMBERS: Final = ("lag", "behind", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config")
 AGES: Final = ("event", "checkpoint", "takeover")
 """Times, of which the age in seconds is compared and ordered."""
-DESCENDING: Final = frozenset({"lag", "rate", "standbys", "epoch"})
+DESCENDING: Final = frozenset({"lag", "behind", "rate", "standbys", "epoch"})
 """Orders that begin with the largest."""
 ORDERS: Final = (
     "name",
@@ -37,6 +37,7 @@ ORDERS: Final = (
     "host",
     "standbys",
     "lag",
+    "behind",
     "rate",
     "event",
     "position",
@@ -77,6 +78,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     config: int = 0
     takeover: int = 0
     lag: float | None = None
+    behind: float | None = None
     rate: float | None = None
     headroom: float | None = None
     event: int = 0
@@ -131,6 +133,7 @@ def facts(task: TaskRow) -> Facts:
         config=task.config_version,
         takeover=task.takeover_ms,
         lag=task.lag_s if task.leads else None,
+        behind=task.behind_bytes,
         rate=task.rows_per_s if task.leads and not task.figures_old else None,
         headroom=task.retention_headroom_s,
         event=task.last_event_ms,

@@ -82,7 +82,7 @@ class MachinePages:
         found = await self._list(request)
         if "part" in request.query_params:
             return self._part("machines/list_part", found=found)
-        return self._documents.answer(request, "machines/list", heading="Machines", found=found)
+        return self._documents.answer(request, "machines/list", found=found)
 
     async def page(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -98,7 +98,7 @@ class MachinePages:
         values = {"report": report, "words": words, "machine": report.machine.machine}
         if "part" in request.query_params:
             return self._part(_PARTS.get(request.query_params["part"], _PARTS["rest"]), **values)
-        return self._documents.answer(request, "machines/one", heading=name, **values)
+        return self._documents.answer(request, "machines/one", **values)
 
     def _part(self, template: str, **values: Any) -> Response:
         return HTMLResponse(self._renderer.part(template, now_ms(), **values), headers=NO_STORE)

@@ -22,23 +22,25 @@ from monitor.view import TaskRow
 LEASE_SHOWN: Final = 2.0
 """Seconds up to which the rest of a lease is shown: that of a healthy one is another figure each second, and all rows
 would be sent to all browsers again."""
-PASSING: Final = ("lag", "rate", "headroom", "event", "checkpoint", "position")
+PASSING: Final = ("lag", "behind", "rate", "headroom", "event", "checkpoint", "position")
 """Facts that change from second to second. They are not in the row, but with its values."""
 _CELL: Final = re.compile(r'data-cell="(\w+)"></')
 _PATH: Final = '<path d=""/>'
 
 
 class Values(msgspec.Struct, frozen=True, array_like=True):
-    """Of one row; static/cells.js has the same order. `lag`, `rate`, `position`, `headroom`: as they are shown, else
-    numbers as in `Facts`."""
+    """Of one row; static/cells.js has the same order. `lag`, `behind`, `rate`, `position`, `headroom`: as they are
+    shown, else numbers as in `Facts`."""
 
     lag: str
+    behind: str
     rate: str
     position: str
     headroom: str
     event_ms: int
     checkpoint_ms: int
     lag_s: float | None
+    behind_bytes: int | None
     rows_per_s: float | None
     headroom_s: float | None
 
@@ -52,12 +54,14 @@ def values(task: TaskRow) -> Values:
     known = facts(task)
     return Values(
         formatting.lag(task.lag_s, at_most=task.lag_at_most) if task.leads else "–",
+        "–" if task.behind_bytes is None else formatting.size(task.behind_bytes),
         "–" if known.rate is None else formatting.count(known.rate),
         task.position or "–",
         "–" if task.retention_headroom_s is None else formatting.duration(task.retention_headroom_s),
         task.last_event_ms,
         task.checkpoint_ms,
         None if known.lag is None else round(known.lag, 3),
+        task.behind_bytes,
         None if known.rate is None else round(known.rate, 3),
         None if known.headroom is None else round(known.headroom),
     )
@@ -102,7 +106,8 @@ def _lasting(task: TaskRow) -> tuple[object, ...]:
     shown = msgspec.structs.replace(
         task, gtid="", position="", rows=0, transactions=0, rows_per_s=0.0, bytes_per_s=0.0, lag_s=None, lag_note="",
         lag_at_most=False, last_event_ms=0, checkpoint_ms=0, lease_left_s=0.0, figures_age_s=None, spark=(),
-        clock_skew_s=None, retention_headroom_s=None, snapshot=None, notes=(), members=(),
+        clock_skew_s=None, retention_headroom_s=None, behind_bytes=None, behind_transactions=None, activity=None,
+        snapshot=None, notes=(), members=(),
         retrying=msgspec.structs.replace(retrying, seconds=0.0, attempts=0) if retrying is not None else None,
     )  # fmt: skip
     snapshot = (task.snapshot.state, task.snapshot.percent) if task.snapshot is not None else None
@@ -125,6 +130,7 @@ def filled(key: str, fragments: Mapping[str, str], now_ms: int) -> str:
     found = msgspec.json.decode(fragments[f"values:{name}"], type=Values)
     cells = {
         "lag": markup.escape(found.lag),
+        "behind": found.behind,
         "rate": found.rate,
         "position": markup.escape(found.position),
         "headroom": found.headroom,

@@ -54,7 +54,8 @@ os.environ[access.SECRETS_DIRECTORY] = "/"
 os.environ[access.SECRETS_ENV_PREFIX] = "*"
 
 # Workers are forked from a template that keeps the environment of whichever test forks the first one.
-os.environ.setdefault("REPL_BENCH_PASSWORD", "replicator")
+for variable in ("REPL_BENCH_PASSWORD", "REPL_PASSWORD"):
+    os.environ.setdefault(variable, "replicator")
 
 
 @pytest.fixture(autouse=True)

@@ -97,7 +97,6 @@ class ActionPages:
             request,
             "task_actions",
             name=task.name,
-            heading=f"Actions: {task.name}",
             back=task_page(task.name),
             listed=listed,
         )
@@ -287,7 +286,6 @@ class ActionPages:
             name=name,
             stage=stage,
             back=machine_page(name) if action.of_machine else task_page(name),
-            heading=f"{action.title}: {name}",
             here=here,
             after=f"{here}?{request.url.query}" if request.method == "GET" and request.url.query else here,
             choice=choice,

@@ -4,8 +4,9 @@ import { duration, now, setText } from "./clock.js";
 
 // The order of `Values` in monitor/task_rows.py.
 export function valuesOf(json) {
-  const [lag, rate, position, headroom, event, checkpoint, lagS, rowsPerS, headroomS] = JSON.parse(json);
-  return { shown: { lag, rate, position, headroom }, times: { event, checkpoint }, facts: { lag: lagS, rate: rowsPerS, headroom: headroomS, event, checkpoint, position: position === "–" ? "" : position } };
+  const [lag, behind, rate, position, headroom, event, checkpoint, lagS, behindBytes, rowsPerS, headroomS] = JSON.parse(json);
+  const facts = { lag: lagS, behind: behindBytes, rate: rowsPerS, headroom: headroomS, event, checkpoint, position: position === "–" ? "" : position };
+  return { shown: { lag, behind, rate, position, headroom }, times: { event, checkpoint }, facts };
 }
 
 function showTime(cell, ms) {

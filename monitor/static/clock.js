@@ -44,18 +44,18 @@ export function setText(element, text) {
 }
 
 // Trouble is seen in the tab, too.
+const PAGE_TITLE = document.title;
+
 function title(old) {
   const { pageOf } = root.dataset;
-  const heading = root.dataset.title ?? pageOf;
-  const name = heading ? `${heading} - Replication bus` : "Replication bus";
-  if (old) return `(no data) ${name}`;
+  if (old) return `(no data) ${PAGE_TITLE}`;
   if (pageOf === undefined) {
     const down = Number(document.querySelector("[data-down]")?.dataset.down ?? 0);
-    return down ? `(${down} down) ${name}` : name;
+    return down ? `(${down} down) ${PAGE_TITLE}` : PAGE_TITLE;
   }
   const task = document.querySelector(".task");
   const state = task?.dataset.state ?? "deleted";
-  return state === "RUNNING" && !task.classList.contains("bad") ? name : `(${state}) ${name}`;
+  return state === "RUNNING" && !task.classList.contains("bad") ? PAGE_TITLE : `(${state}) ${PAGE_TITLE}`;
 }
 
 export function tick() {

@@ -3,16 +3,16 @@
 const MOST = 500;
 const TOKEN = /(?:[^ \t\r\n"]|"[^"]*"?)+/g;
 const TERM = /^([a-z]+)(:|>=|<=|>|<|=)([^]*)$/;
-const NUMBER = /^([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|min|m|h|d|k)?$/;
-const UNITS = { s: 1, m: 60, min: 60, h: 3600, d: 86400, k: 1000 };
-const DESCENDING = new Set(["lag", "rate", "standbys", "epoch"]);
+const NUMBER = /^([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|min|m|h|d|kb|k|mb|gb)?$/;
+const UNITS = { s: 1, m: 60, min: 60, h: 3600, d: 86400, k: 1000, kb: 1000, mb: 1e6, gb: 1e9 };
+const DESCENDING = new Set(["lag", "behind", "rate", "standbys", "epoch"]);
 const AGES = new Set(["event", "checkpoint", "takeover"]);
 
 export const TEXTS = ["name", "state", "host", "standby", "label", "group", "source", "sink", "code", "note", "version", "is"];
-export const NUMBERS = ["lag", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config"];
+export const NUMBERS = ["lag", "behind", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config"];
 export const ORDERS = [
-  "name", "state", "source", "host", "standbys", "lag", "rate", "event", "position", "checkpoint", "epoch", "headroom",
-  "takeover", "version",
+  "name", "state", "source", "host", "standbys", "lag", "behind", "rate", "event", "position", "checkpoint", "epoch",
+  "headroom", "takeover", "version",
 ];
 
 export function textOf(task) {

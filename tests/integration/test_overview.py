@@ -13,6 +13,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from monitor.columns import COLUMNS
 from tests.integration.test_dashboard import browser as browser
 from tests.integration.test_dashboard import resize, shoot
 from tests.support.waiting import eventually
@@ -221,7 +222,7 @@ def test_columns_are_remembered(browser: webdriver.Chrome, crowd: Served) -> Non
     browser.refresh()
     eventually(lambda: "epoch" in visible() and "position" not in visible())
     press(browser, "w")
-    assert len(visible()) == 14
+    assert len(visible()) == len(COLUMNS)
     press(browser, "w")
     browser.find_element(By.CSS_SELECTOR, "#columns summary").click()
     browser.find_element(By.ID, "columns-reset").click()

@@ -39,14 +39,11 @@ M = TypeVar("M")
 
 
 @pytest.fixture(scope="module")
-def launcher(mysql: MySQL) -> Iterator[Launcher]:
-    # Workers have the environment that their template was started with.
-    os.environ["REPL_PASSWORD"] = mysql.replicator[1]
+def launcher() -> Iterator[Launcher]:
     launcher = Launcher()
     launcher.warm()
     yield launcher
     launcher.close()
-    del os.environ["REPL_PASSWORD"]
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ TASKS: Final = (
     Facts(
         name="orders_to_lake", state="running", states=("running",), host="host-a", standby=("host-b", "host-c"),
         labels=("env=prod", "team=web"), source="mysql db1:3306", sink="t, debezium, kafka kafka-1:9092", standbys=2,
-        version="0.1.0", epoch=4294971000, lag=0.02, rate=812.0, event=NOW - 300, checkpoint=NOW - 900,
+        version="0.1.0", epoch=4294971000, lag=0.02, rate=812.0, event=NOW - 300,
+        behind=5_400_000.0, checkpoint=NOW - 900,
         position="binlog.000042:8", takeover=NOW - 86_400_000, headroom=259_200.0,
     ),
     Facts(
@@ -41,14 +42,16 @@ QUERIES: Final = (
     "sink:kafka-1", "code:E3102", "code:e3", "E3102", "e3102", "kafka-1:9092", "!kafka", "note:\"no standby\"",
     "\"no standby\"", "\"no", "is:problem", "!is:problem", "is:retrying", "lag>30", "lag>=47", "lag<1", "lag<=0.02",
     "lag=47", "lag:47", "lag>", "lag>x", "!lag>30", "lag>0.01m", "lag<1h", "rate>0.5k", "rate=0", "event>20m",
-    "checkpoint>1min", "takeover<2h", "!takeover<2h", "headroom<4d", "standbys<1", "standbys=1", "epoch:7", "config=3",
+    "checkpoint>1min", "takeover<2h", "!takeover<2h", "headroom<4d",
+    "behind>5mb", "behind<=5400kb", "behind>1gb", "!behind>0", "standbys<1", "standbys=1", "epoch:7", "config=3",
     "version:0.2", "sate:failed", "state:failed label:env=prod host:b", "a b", "name:billing", "name:crm,blue",
     "lag>30 !zeta", "!\"", "name:", "lag>99999999999999999999", "état:x", "İ", "\u2003blue", "!name:crm state:r",
 )  # fmt: skip
 
 ORDERS_TRIED: Final = (
     "", "nothing", "lag", "-lag", "name", "-name", "host", "-host", "rate", "event", "-event", "checkpoint", "takeover",
-    "epoch", "-epoch", "headroom", "position", "state", "standbys", "-standbys", "version", "source", "--lag",
+    "epoch", "-epoch", "headroom",
+    "behind", "-behind", "position", "state", "standbys", "-standbys", "version", "source", "--lag",
 )  # fmt: skip
 
 
