@@ -16,7 +16,7 @@ from typing import Any
 
 from core.checkpoint_writer import CheckpointWriter
 from core.context import CoreContext, Starter
-from core.inspections import Check, Inspections, Look
+from core.inspections import Check, Inspections, Look, Verify, no_verification
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.outgoing_watch import OutgoingWatch
@@ -86,6 +86,7 @@ class Agent:
         clock: Callable[[], float] = lease_clock.now,
         look: Look = lambda config, installation: None,
         check: Check = lambda config, installation, position: None,
+        verify: Verify = no_verification,
         alive: Callable[[float], None] = lambda now: None,
         relay: Callable[[RelaySpec], RelayProcess] | None = None,
         group: str = "",
@@ -100,10 +101,18 @@ class Agent:
         self._registry = Registry(coordinator, layout)
         self._machine_status = MachineStatus(coordinator, layout, host, uuid.uuid4().hex, clock, group)
         self._reachability = Reachability(self._configs)
-        self._inspections = Inspections(
-            coordinator, layout, self._present, look, check, lambda: self._context.identity.host, clock
-        )
         self._kept = TreeCache(coordinator, layout.root)
+        self._inspections = Inspections(
+            coordinator,
+            layout,
+            self._present,
+            look,
+            check,
+            lambda: self._context.identity.host,
+            clock,
+            verify,
+            self._kept,
+        )
         self._context = CoreContext(
             coordinator=coordinator,
             kept=self._kept,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from core.expiry_checks import ExpiryChecks
+from core.nightly_verifications import NightlyVerifications, Process
 from core.task_checks import Led, TaskChecks
 from core.task_runner import TaskRunner
 from replicator.assembly.expiry_checks import ExpiryReport
@@ -14,14 +15,19 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.tasks.checks import TaskCheckResults
+from replicator.coordination.tasks.verifications import Verifications
+from replicator.coordination.tasks.verify_orders import VerifyOrders
 from replicator.errors import CoordinationError
 from replicator.model.finding import Finding
+from replicator.model.nightly import Outcome
 from replicator.model.position import Position
 
 Config: TypeAlias = Mapping[str, Any]
 Look: TypeAlias = Callable[[Config, str], ExpiryReport | None]
 Check: TypeAlias = Callable[[Config, str, Position | None], list[Finding] | None]
 """Both are given the id of the installation, and return None where nothing is known."""
+Verify: TypeAlias = Callable[[Config, str, str, Mapping[str, int]], Process]
+"""Given the configuration, the id of the installation, the uid of the task, when tables were compared last."""
 _DAILY: Final = (State.RUNNING, State.FAILED)
 
 
@@ -31,6 +37,7 @@ class Inspections:
         runners: those of this Core at present; called from other threads.
         host: our name.
         clock: monotonic s.
+        kept: a cache of the coordinator.
     """
 
     def __init__(
@@ -42,20 +49,27 @@ class Inspections:
         check: Check,
         host: Callable[[], str],
         clock: Callable[[], float],
+        verify: Verify,
+        kept: Coordinator,
     ) -> None:
         self._coordinator, self._layout = coordinator, layout
         self._runners = runners
         self._look, self._check = look, check
         self._expiry = ExpiryChecks(self._running, self._look_at, clock)
         self._checks = TaskChecks(self._led, self._checked, TaskCheckResults(coordinator, layout), host, clock)
+        orders, results = VerifyOrders(coordinator, layout, kept), Verifications(coordinator, layout)
+        self._verify = verify
+        self._nightly = NightlyVerifications(self._led, self._verifying, orders, results, host)
 
     def start(self) -> None:
         self._expiry.start()
         self._checks.start()
+        self._nightly.start()
 
     def stop(self) -> None:
         self._expiry.stop()
         self._checks.stop()
+        self._nightly.stop()
 
     def expiry(self, task: str) -> ExpiryReport:
         return self._expiry.of(task)
@@ -81,6 +95,7 @@ class Inspections:
                 checkpoint.position if checkpoint is not None else None,
                 facts.check,
                 facts.state in _DAILY,
+                facts.state,
             )
         return found
 
@@ -90,6 +105,23 @@ class Inspections:
         except CoordinationError:
             return None
 
+    def _verifying(self, config: Config, uid: str, last: Mapping[str, int]) -> Process:
+        """Raises CoordinationError."""
+        return self._verify(config, installation_id(self._coordinator, self._layout), uid, last)
+
     def _checked(self, config: Config, position: Position | None) -> list[Finding] | None:
         """Raises CoordinationError."""
         return self._check(config, installation_id(self._coordinator, self._layout), position)
+
+
+def no_verification(config: Config, installation: str, uid: str, last: Mapping[str, int]) -> Process:
+    """Of an agent that was given nothing to verify with."""
+    return _Nothing()
+
+
+class _Nothing:
+    def poll(self, position: Position | None) -> Outcome | None:
+        return Outcome(stage="failed", note="this Core can't verify")
+
+    def kill(self) -> None:
+        pass

@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -29,12 +30,15 @@ from replicator.config import sealed
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
 from replicator.model.finding import Finding
+from replicator.model.nightly import Outcome, Stage
 from replicator.model.position import Position
 from replicator.net import connections
 
 _REAP_SECONDS = 1.0
 _LOOK_SECONDS = 60.0
 _CHECK_SECONDS = 120.0
+_GRACE_SECONDS = 600.0
+"""For a verification that does not look at the clock: it waits for a server."""
 PRELOADED = ["core.template"]
 
 
@@ -121,6 +125,47 @@ class Relay:
         _end(self._process)
 
 
+class VerificationProcess:
+    """A verification at work. Not thread-safe.
+
+    Args:
+        outgoing: the allowed outgoing addresses that it was given.
+        seconds: after which it is killed.
+    """
+
+    def __init__(
+        self, process: BaseProcess, ours: Connection, outgoing: tuple[str, ...] | None, seconds: float
+    ) -> None:
+        self._process, self._ours, self._outgoing = process, ours, outgoing
+        self._end = time.monotonic() + seconds
+        self.pid: int = process.pid or 0
+
+    def poll(self, position: Position | None) -> Outcome | None:
+        """What it found; None while it goes on. `position`: of the task now, which it may ask for."""
+        if connections.cluster_list() != self._outgoing:
+            return self._ended("interrupted", "the allowed outgoing addresses were changed")
+        try:
+            while self._ours.poll():
+                said = self._ours.recv()
+                if isinstance(said, Outcome):
+                    self.kill()
+                    return said
+                self._ours.send(position)
+        except (EOFError, OSError):
+            return self._ended("failed", f"its process ended, exit status {self._process.exitcode}")
+        if time.monotonic() >= self._end:
+            return self._ended("incomplete", "it did not end after verify.max_hours")
+        return None
+
+    def kill(self) -> None:
+        _end(self._process)
+        self._ours.close()
+
+    def _ended(self, stage: Stage, note: str) -> Outcome:
+        self.kill()
+        return Outcome(stage=stage, note=note)
+
+
 class Launcher:
     """Makes workers. One per Core process."""
 
@@ -194,7 +239,23 @@ class Launcher:
             ours.close()
             _end(process)
             with self._lock:
-                self._asking.remove(process)
+                self._asking = [one for one in self._asking if one is not process]
+
+    def verify(
+        self, config: Mapping[str, Any], installation: str, uid: str, last: Mapping[str, int]
+    ) -> VerificationProcess:
+        """`verify_task` in a process that goes on by itself."""
+        outgoing = connections.cluster_list()
+        ours, theirs = self._context.Pipe()
+        given = dict(config), installation, outgoing, uid, dict(last)
+        process = self._context.Process(target=_verify, args=(theirs, *given), name="verify", daemon=True)
+        with self._starting:
+            process.start()
+        theirs.close()
+        with self._lock:
+            self._asking = [one for one in self._asking if one.is_alive()] + [process]
+        hours = parse_task(dict(config)).verify.max_hours
+        return VerificationProcess(process, ours, outgoing, hours * 3600 + _GRACE_SECONDS)
 
     def relay(self, spec: RelaySpec) -> Relay:
         """The process that reads a dump connection for several tasks. It ends by itself, and with the template."""
@@ -254,6 +315,25 @@ def _check(
         except ReplicatorError as error:
             found = [Finding.of_error("check.finished", error)]
         connection.send(found)
+
+
+def _verify(
+    connection: Connection,
+    config: dict[str, Any],
+    installation: str,
+    outgoing: tuple[str, ...] | None,
+    uid: str,
+    last: dict[str, int],
+) -> None:
+    from replicator.assembly.nightly import verify_task  # once a day
+
+    def ask() -> Position | None:
+        connection.send(None)
+        found = connection.recv()
+        return found if isinstance(found, Position) else None
+
+    with _aside(connection, config, installation, outgoing), contextlib.suppress(OSError, EOFError):
+        connection.send(verify_task(parse_task(config), uid, last, ask))
 
 
 @contextlib.contextmanager

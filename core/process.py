@@ -84,6 +84,7 @@ def _run(
         validate,
         look=launcher.look,
         check=launcher.check,
+        verify=launcher.verify,
         alive=manager.alive,
         relay=launcher.relay,
         group=part.group,

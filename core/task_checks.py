@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from replicator.coordination.leadership.facts import CheckOrder
+from replicator.coordination.leadership.state import State
 from replicator.errors import CoordinationError
 from replicator.model.finding import Finding
 from replicator.model.position import Position
@@ -45,6 +46,7 @@ class Led(NamedTuple):
     position: Position | None
     order: CheckOrder | None = None
     daily: bool = True
+    state: State = State.RUNNING
 
 
 class Results(Protocol):

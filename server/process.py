@@ -19,7 +19,7 @@ from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
 from replicator.coordination.logs.answers import LogAnswers
 from replicator.coordination.recipes.claim_nodes import Owner
-from replicator.coordination.recipes.duties import Duties, remove_unused
+from replicator.coordination.recipes.duties import Duties, Duty, remove_unused
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
@@ -38,6 +38,7 @@ from server.authentication import Verifier
 from server.background_work import BackgroundWork
 from server.cutovers import CutoverDriver, CutoverOperations
 from server.membership import Membership
+from server.nightly_verifications import NightlyVerifications
 from server.outgoing import OutgoingOperations
 from server.table_definitions import OpenDefinitions
 from server.task_operations import TaskOperations
@@ -116,7 +117,9 @@ def _run(
         books = AddressOperations(coordinator, layout)
         probes = AddressProbes(books, lambda: membership.is_master, host, obey=outgoing.obey)
         owner = Owner(by="server", host=host, pid=os.getpid())
-        duties = Duties(coordinator, layout, owner, {"unused-nodes": partial(remove_unused, coordinator, layout)})
+        nightly = NightlyVerifications(coordinator, layout, operations.tasks, host)
+        daily: dict[str, Duty] = {"unused-nodes": partial(remove_unused, coordinator, layout), "verify": nightly.order}
+        duties = Duties(coordinator, layout, owner, daily)
         driver = CutoverDriver(coordinator, layout, operations, owner, cutovers.begun)
         silences = Silences(coordinator, layout)
         background_work.append(

@@ -71,8 +71,9 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     wrote these figures; `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer,
     since when, with which error and effect, null if nothing. `source_shared`: the source is read over a connection that
     tasks of one Core share (`source.share`), null if that is not known. `problems`: errors, most basic first, also
-    those that are retried. `verification`: the last result of `replicator verify`, null without one. `addresses`: of
-    the address book: what is wanted, what is in use, and why it is not the same."""
+    those that are retried. `verification`: the last result of `replicator verify`, null without one. `nightly`: how
+    far the last nightly verification has come, null without one. `addresses`: of the address book: what is wanted, what
+    is in use, and why it is not the same."""
 
     api_version: str = API_VERSION
     kind: str = "Task"

@@ -24,8 +24,8 @@ PASSING: Final = (
 processes, by which the ACLs of restored znodes are made)."""
 QUEUES: Final = ("commands", "instance")
 """Children of a task that are restored without children: commands were meant for the moment, contenders for a Core."""
-MARKERS: Final = ("removing-", "restoring-")
-"""Beginnings of the names of a task's children that say what happens with it now."""
+MARKERS: Final = ("removing-", "restoring-", "verify-order")
+"""Beginnings of the names of a task's children that say what happens with it now, or today."""
 _DIGITS: Final = 10
 _SEQUENTIAL: Final = re.compile(rf".*-(?P<number>[0-9]{{{_DIGITS}}})", re.DOTALL)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
 
-from replicator.cli.task.render import age
+from replicator.cli.task.render import age, duration
+from replicator.model.nightly import VerifyOrder
 from replicator.model.verification import Result, Verification, VerifiedTable
 
 _MOST = 3
@@ -17,6 +19,22 @@ _WORDS: dict[Result, str] = {
     "error": "not readable",
     "not_compared": "not compared",
 }
+
+
+def nightly(found: dict[str, Any]) -> str:
+    """`of 2026-11-26: running for 5m on core-a`, `of 2026-11-26: skipped, the task is paused`."""
+    order = msgspec.convert(found, VerifyOrder)
+    place = f" on {order.host}" if order.host else ""
+    if order.stage == "ordered":
+        wait = duration(max(order.not_before_ms / 1000 - time.time(), 0))
+        text = f"ordered, may begin in {wait}"
+    elif order.stage == "running":
+        text = f"running for {age(order.began_ms)}{place}" + (
+            f", attempt {order.attempts}" if order.attempts > 1 else ""
+        )
+    else:
+        text = f"{order.stage} {age(order.ended_ms)} ago{place}"
+    return f"of {order.date}: {text}" + (f", {order.note}" if order.note else "")
 
 
 def line(found: dict[str, Any], version: int) -> str:

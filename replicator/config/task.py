@@ -24,6 +24,7 @@ from replicator.config.snapshot import Snapshot, SnapshotChoice, snapshot_of
 from replicator.config.tables import TableFilter
 from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
+from replicator.config.verify import Verify, check_verifiable
 from replicator.errors import ConfigError
 
 Format = Annotated[Literal["debezium", "maxwell", "canal"], Field(description="format of keys and values")]
@@ -307,6 +308,7 @@ class TaskConfig(Model):
     weight: int = Field(
         1, ge=1, le=1_000_000, description="share of a Core's --capacity that the task takes, on standbys, too"
     )
+    verify: Verify = Field(Verify(), description="verification each night by the Core that runs the task")
     hand_over_after_s: float = Field(
         30,
         ge=0,
@@ -349,6 +351,7 @@ class TaskConfig(Model):
 
 
 def _check_sink(config: TaskConfig) -> None:
+    check_verifiable(config.verify, config.source.type, config.sink.type)
     if isinstance(config.source, KafkaSource):
         check_kafka_source(config.sink, dict(config.transforms))
         return

@@ -11,6 +11,7 @@
         /tasks/TASK/restoring-ID                    there while the task is restored from a backup
         /tasks/TASK/addresses                       addresses of the book that the task uses (TaskAddressesRecord)
         /tasks/TASK/verify                          the last verification (VerificationRecord)
+        /tasks/TASK/verify-order                    its nightly verification (VerifyOrderRecord)
         /tasks/TASK/check                           what the last check has found (CheckRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
@@ -197,6 +198,9 @@ class Layout:
 
     def verification(self, task: str) -> str:
         return f"{self.task(task)}/verify"
+
+    def verify_order(self, task: str) -> str:
+        return f"{self.task(task)}/verify-order"
 
     def task_check(self, task: str) -> str:
         return f"{self.task(task)}/check"

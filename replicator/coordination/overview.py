@@ -33,8 +33,10 @@ from replicator.coordination.tasks.orders import OrdersStore
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import UNKNOWN, Status
 from replicator.coordination.tasks.verifications import Verifications
+from replicator.coordination.tasks.verify_orders import VerifyOrders
 from replicator.errors import CoordinationError, NodeMissing
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.nightly import VerifyOrder, wanted
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
@@ -79,6 +81,7 @@ class TaskState(DeliveryFigures, kw_only=True):
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration; most basic first.
         verification: of the target, the last one; None without one.
+        nightly: the last order of a nightly verification; None without one, or where they are not configured.
         group: of Cores that run it, "" for all Cores without one; `placed`: those that it is placed on, the preferred
             one first; `pin`: the one that operators want, "" for any.
         addresses: of the address book that the task uses, as its Core reports them.
@@ -101,6 +104,7 @@ class TaskState(DeliveryFigures, kw_only=True):
     figures_old: bool = False
     problems: list[dict[str, str]] = msgspec.field(default_factory=list)
     verification: Verification | None = None
+    nightly: VerifyOrder | None = None
     group: str = ""
     placed: list[str] = msgspec.field(default_factory=list)
     pin: str = ""
@@ -157,6 +161,7 @@ class Overview:
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
+        self._verify_orders = VerifyOrders(coordinator, layout)
         self._groups = GroupReader(coordinator, layout)
         self._source_locks = SourceLocks(coordinator, layout)
 
@@ -263,6 +268,9 @@ class Overview:
     def _add_verification(self, view: TaskOverview) -> None:
         try:
             view.verification = self._verifications.read(view.name, view.uid)
+            if wanted(view.config):
+                found = self._verify_orders.read(view.name).order
+                view.nightly = found if found is not None and found.uid == view.uid else None
         except CoordinationError as error:
             _note(view, error)
 

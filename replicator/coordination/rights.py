@@ -59,7 +59,9 @@ TABLE: Final[Mapping[str, Rights]] = {
     # `replicator cluster restore` is an administrator's.
     f"{_TASK}/restoring-*": Rights("r", "r"),
     "restoring": Rights("r", "r"),
-    f"{_TASK}/verify": Rights("r", "rw"),
+    f"{_TASK}/verify": Rights("rw", "rw"),
+    # The Server orders it, the Core that leads the task notes how it ended.
+    f"{_TASK}/verify-order": Rights("rw", "rw"),
     f"{_TASK}/check": Rights("rw", "r"),
     f"{_TASK}/addresses": Rights("rw", "r"),
     f"{_TASK}/trail": Rights("cdr", "dr"),

@@ -87,6 +87,10 @@ def live(site: SecuredSite) -> None:
     for name in (TASK, ""):
         assert Maintenance(server, layout).begin(name, "server", "")
     server.create(layout.verification(TASK), b"{}")
+    core.set(layout.verification(TASK), b"{}", 0)
+    server.create(layout.verify_order(TASK), b"{}")
+    core.set(layout.verify_order(TASK), b"{}", 0)
+    server.set(layout.verify_order(TASK), b"{}", 1)
     ReplicaIds(core, layout).of(TASK, "uid", 17)
     Machines(core, layout).publish("h", MachineRecord(host="h", pid=1, process="p", started_ms=0, time_ms=0))
     StoppedCores(core, layout).record("gone", "p")

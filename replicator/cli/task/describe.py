@@ -231,7 +231,11 @@ def _snapshot(task: dict[str, Any]) -> dict[str, str]:
 
 def _verification(task: dict[str, Any]) -> dict[str, str]:
     found = task.get("verification")
-    return {"Verified": verification_line.line(found, task["version"])} if found else {}
+    nightly = task.get("nightly")
+    return {
+        **({"Verified": verification_line.line(found, task["version"])} if found else {}),
+        **({"Nightly": verification_line.nightly(nightly)} if nightly else {}),
+    }
 
 
 def _wrapped(head: str, text: str) -> list[str]:

@@ -120,12 +120,12 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
     return [AdoptConfig(config)] if same else [DrainWorker("configure")]
 
 
-_NOT_OF_WORKERS: Final = frozenset({"labels", "group", "standbys", "weight"})
+_NOT_OF_WORKERS: Final = frozenset({"labels", "group", "standbys", "weight", "verify"})
 
 
 def _of_worker(config: Config) -> dict[str, Any]:
-    """Labels choose tasks, groups hosts; no worker knows them. A secret that was sealed anew under another key is the
-    same."""
+    """Labels choose tasks, groups hosts, and verifications have processes; no worker knows them. A secret that was
+    sealed again under another key is the same."""
     return without_keys({key: value for key, value in config.data.items() if key not in _NOT_OF_WORKERS})
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Check, Coordinator, Create, Set
+from replicator.coordination.ports import Check, Coordinator, Create, Op, Set
 from replicator.coordination.records import VerificationRecord, dump, load
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
@@ -28,8 +29,8 @@ class Verifications:
             return None
         return found if found is not None and found.uid == uid else None
 
-    def add(self, task: str, report: VerificationReport, by: str) -> Verification:
-        """Adds the verdicts of `report` to those that are kept.
+    def add(self, task: str, report: VerificationReport, by: str, also: Sequence[Op] = ()) -> Verification:
+        """Adds the verdicts of `report` to those that are kept, in one transaction with `also`.
 
         Raises:
             NodeMissing: E5003, no such task.
@@ -52,7 +53,7 @@ class Verifications:
             change = Create(path, data) if version < 0 else Set(path, data, version)
             with contextlib.suppress(VersionConflict, NodeExists, NodeMissing):
                 # a task that is created again meanwhile begins with version 0, and without a result
-                self._coordinator.multi([Check(self._layout.task(task), node.version), change])
+                self._coordinator.multi([Check(self._layout.task(task), node.version), change, *also])
                 return after
         raise VersionConflict("E4006", f"other verifications of '{task}' were reported at the same time")
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from replicator.coordination.tasks.verify_orders import VerifyOrders
+from replicator.model.nightly import VerifyOrder
 from tests.support.api import TASK, World
 
 NAME = "copy_hot_item"
@@ -81,3 +83,15 @@ def test_a_result_of_another_incarnation_is_not_shown(made: World) -> None:
 def test_wrong_reports_are_refused(made: World, wrong: dict[str, Any]) -> None:
     assert put(made, body(made, **wrong))[0] in (409, 422)
     assert kept(made) is None
+
+
+def test_a_task_shows_its_nightly_verification(made: World) -> None:
+    uid = made.http.get(f"/tasks/{NAME}").json()["uid"]
+    orders = VerifyOrders(made.bus.coordinator, made.bus.layout)
+    order = VerifyOrder(uid=uid, date="2026-11-26", stage="skipped", note="the task is paused")
+    assert orders.write(NAME, order, -1)
+    assert made.http.get(f"/tasks/{NAME}").json()["nightly"] is None, "it is not configured"
+    answer = made.http.put(f"/tasks/{NAME}", content=f"{TASK}verify: {{nightly: true}}\n", headers={"If-Match": '"0"'})
+    assert answer.status_code == 200, answer.text
+    found = made.http.get(f"/tasks/{NAME}").json()["nightly"]
+    assert (found["stage"], found["note"]) == ("skipped", "the task is paused")
