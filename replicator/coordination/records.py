@@ -18,7 +18,6 @@ from replicator.model.activity import Activity
 from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.histogram import Histogram
-from replicator.model.nightly import VerifyOrder
 from replicator.model.position import Position
 from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
@@ -126,12 +125,6 @@ class VerificationRecord(Record):
     """/tasks/TASK/verify: what was verified last."""
 
     verification: Verification | None = None
-
-
-class VerifyOrderRecord(Record):
-    """/tasks/TASK/verify-order: the nightly verification that was ordered last, and how far it has come."""
-
-    order: VerifyOrder | None = None
 
 
 class CheckRecord(Record):

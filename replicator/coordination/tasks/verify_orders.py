@@ -10,9 +10,15 @@ import msgspec
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Op, Set
-from replicator.coordination.records import VerifyOrderRecord, dump, load
+from replicator.coordination.records import Record, dump, load
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
 from replicator.model.nightly import VerifyOrder
+
+
+class VerifyOrderRecord(Record):
+    """/tasks/TASK/verify-order: the nightly verification that was ordered last, and how far it has come."""
+
+    order: VerifyOrder | None = None
 
 
 class Kept(msgspec.Struct, frozen=True):
