@@ -10,6 +10,7 @@ import pytest
 
 from dev.checker import consumer
 from dev.cluster import wait_for
+from dev.servers import MySQL
 from replicator.coordination.overview import TaskOverview
 from tests.failover.bus import Bus
 
@@ -36,8 +37,11 @@ def numbers(bus: Bus, topic: str) -> set[tuple[int, int]]:
     return {(seen.key, seen.counter) for seen in consumer.seen(records)}
 
 
-def test_135_tasks_of_one_source_stop_at_one_position_under_load(make_bus: MakeBus) -> None:
-    bus = make_bus("host-a", "host-b")
+def test_135_tasks_of_one_source_stop_at_one_position_under_load(
+    make_bus: MakeBus, make_mysql: Callable[..., MySQL]
+) -> None:
+    """The source is new: one task reads its log from the beginning."""
+    bus = make_bus("host-a", "host-b", database=make_mysql())
     second = add_second(bus, source=bus.task["source"] | {"start": "earliest"})
     bus.wait_delivered(30)
     bus.cluster.cli("task", "cutover", bus.name, second, "--timeout", "30")

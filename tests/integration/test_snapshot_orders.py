@@ -147,7 +147,7 @@ def ordered(place: Place, request: pytest.FixtureRequest) -> Ordered:
     server, shop = place
     fill(server, f"{shop}.item", 3000)
     fill(server, f"{shop}.old", 400)
-    options = {"chunk_rows": 100, "max_rows_per_s": 3000, "connections": request.param}
+    options = {"chunk_rows": 100, "max_rows_per_s": 1500, "connections": request.param}
     return Ordered(server, "copy", [f"{shop}.*"], mode="never", **options)
 
 
