@@ -341,7 +341,7 @@ def test_watches_no_herd_with_many_contenders(make_bus: MakeBus, make_zookeeper:
     tests/integration/core/test_herd.py.)"""
     server = make_zookeeper()
     bus = make_bus("host-a", zookeeper=server)
-    counts = []
+    counts: list[int] = []
     for more in range(3):
         for number in range(2):
             bus.cluster.core(f"more-{more}-{number}")
