@@ -55,8 +55,9 @@ def test_every_tab_fits_in_every_state(browser: webdriver.Chrome, served: Served
 
 
 def shown(browser: webdriver.Chrome) -> tuple[int, int]:
-    lanes = browser.find_element(By.CSS_SELECTOR, ".lanes")
-    return int(str(lanes.get_attribute("data-from"))), int(str(lanes.get_attribute("data-to")))
+    read = "const { from, to } = document.querySelector('.lanes').dataset; return [Number(from), Number(to)]"
+    begin, end = browser.execute_script(read)  # in one step: the tab is replaced meanwhile
+    return int(begin), int(end)
 
 
 def test_the_timeline_zooms_and_its_window_is_in_the_address(browser: webdriver.Chrome, served: Served) -> None:
