@@ -42,6 +42,7 @@ from monitor.alerts.page import AlertsPage
 from monitor.alerts.sender import Sender, problem_line
 from monitor.alerts.service import Alerts
 from monitor.alerts.subjects import Subjects
+from monitor.answers import json_answer
 from monitor.audit_page import AuditPage
 from monitor.changes_page import ChangesPage
 from monitor.documents import NO_STORE, Documents
@@ -84,7 +85,6 @@ class Monitor:
         self,
         poller: SnapshotPoller,
         feed: Feed,
-        root: str,
         metric_labels: Sequence[str],
         access: Access | None,
         certificate: ServerCertificate | None,
@@ -101,7 +101,6 @@ class Monitor:
         self._api = api
         self._watcher = poller
         self._access = access
-        self._root = root
         self._metric_labels = metric_labels
         self._renderer = Renderer()
         self._feeds = SelectedFeeds(
@@ -109,28 +108,32 @@ class Monitor:
             lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms(), alone=bool(task)),
         )
         self._documents = Documents(
-            self._renderer, lambda request, task: self._feeds.of(_selector(request), task), access, self._rights, root
+            self._renderer,
+            lambda request, task: self._feeds.of(_selector(request), task),
+            access,
+            self._rights,
+            layout.root,
         )
         persons = PersonApi(api, process) if api is not None else None
         throttle = LoginThrottle()
         self._of_logins = (
-            (LoginPage(access, self._renderer, root, throttle), UnlockPage(access, self._documents, throttle))
+            (LoginPage(access, self._renderer, layout.root, throttle), UnlockPage(access, self._documents, throttle))
             if access is not None
             else ()
         )
         self._actions = ActionPages(
-            lambda request: self._seen(_selector(request)),
+            self._seen_by,
             self._rights,
             access,
             self._documents,
             self._renderer,
             Steps(persons) if persons is not None else None,
-            root,
+            layout.root,
         )
         self._audit = AuditPage(self._rights, access, self._documents, persons)
-        self._overview = OverviewPage(lambda request: self._seen(_selector(request)), self._documents, self._renderer)
+        self._overview = OverviewPage(self._seen_by, self._documents, self._renderer)
         self.task_pages = TaskPagesOf(
-            lambda request: self._seen(_selector(request)),
+            self._seen_by,
             self._documents,
             self._renderer,
             history,
@@ -138,12 +141,10 @@ class Monitor:
             coordinator,
             layout,
         )
-        self._alerts_page = AlertsPage(
-            lambda request: self._seen(_selector(request)), self._documents, self._renderer, alerts, sender, access
-        )
+        self._alerts_page = AlertsPage(self._seen_by, self._documents, self._renderer, alerts, sender, access)
 
         self.machine_pages = MachinePages(
-            lambda request: self._seen(_selector(request)),
+            self._seen_by,
             self._documents,
             self._renderer,
             history,
@@ -159,6 +160,9 @@ class Monitor:
             offered=self._access is not None and self._access.offered,
         )
 
+    def _seen_by(self, request: Request) -> View:
+        return self._seen(_selector(request))
+
     def _seen(self, selector: str, task: str = "") -> View:
         view = selected(self._watcher.view, selector)
         return of_task(view, task, self._watcher.changes_of(task)) if task else view
@@ -169,13 +173,13 @@ class Monitor:
 
     async def updates(self, request: Request) -> Response:
         query = request.query_params
-        return _json(self._feed(request).since(query.get("since", ""), parts_of(query.get("parts"))))
+        return json_answer(self._feed(request).since(query.get("since", ""), parts_of(query.get("parts"))))
 
     async def state(self, request: Request) -> Response:
-        return _json(self._seen(_selector(request)))
+        return json_answer(self._seen_by(request))
 
     async def metrics(self, request: Request) -> Response:
-        view, streams = self._seen(_selector(request)), self._feeds.of("").streams
+        view, streams = self._seen_by(request), self._feeds.of("").streams
         text = exposition(
             view,
             streams=streams,
@@ -309,7 +313,6 @@ def create_app(
     monitor = Monitor(
         poller,
         feed,
-        layout.root,
         metric_labels,
         access,
         certificate,
@@ -346,7 +349,3 @@ def zookeeper_line(view: View) -> str:
     if view.age_s is None:
         return f"zookeeper: nothing was ever read since the start at {stamp(view.stale_since_ms or 0)} ({why})"
     return f"zookeeper: no data since {stamp(view.read_ms)}, for {duration(view.age_s)} ({why})"
-
-
-def _json(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json", headers=NO_STORE)

@@ -11,29 +11,24 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from monitor.answers import json_answer, refused
+from monitor.charts import Charts
 from monitor.documents import NO_STORE, Documents
-from monitor.history.history import Chart, History
+from monitor.history.history import History
 from monitor.history.online import OnlineRate
 from monitor.history.series import machine_key
-from monitor.history.steps import SPANS
-from monitor.history.summary import figures, summaries
 from monitor.machines_seen import MachineRow, TaskOn, changes_on, rows, tasks_on
 from monitor.render import Renderer
 from monitor.role_changes import Change
-from monitor.task_pages.charts import ChartWords
-from monitor.task_pages.shared_reads import SharedReads
+from monitor.shared_reads import SharedReads
 from monitor.view import MonitorView, ServerView, View
 from replicator.coordination.clock import now_ms
 from replicator.errors import ProcessError
-from replicator.telemetry.hosts import problem
 
-DEFAULT_SPAN: Final = "15m"
 ONLINE_SECONDS: Final = 60.0
 """Online rates are counted again after this time."""
 _PARTS: Final = {"state": "machines/one_state", "rest": "machines/one_part"}
 _MOST_READS: Final = 3000
-_LEAST_S: Final = 1.0
-_MOST_S: Final = 30.0
 
 
 class MachineList(msgspec.Struct, frozen=True):
@@ -74,7 +69,8 @@ class MachinePages:
         self._renderer = renderer
         self._history = history
         self._changes = changes
-        self._reads = SharedReads(_MOST_READS)
+        self._charts = Charts(history)
+        self._rates = SharedReads(_MOST_READS)
 
     # Pages
 
@@ -87,13 +83,16 @@ class MachinePages:
     async def page(self, request: Request) -> Response:
         name = request.path_params["name"]
         try:
-            report, words = await self._report(request), await self._words(request)
+            report, words = (
+                await self._report(request),
+                await self._charts.words(machine_key(name), request.query_params),
+            )
         except ProcessError as error:
             known = bool(self._seen(request).read_ms)
             if error.code != "E5123":
-                return _refused(error, 422)
+                return refused(error, 422)
             status = 404 if known else 503
-            values = {"heading": name, "name": name, "known": known}
+            values = {"name": name, "known": known}
             return self._documents.answer(request, "machines/missing", status=status, **values)
         values = {"report": report, "words": words, "machine": report.machine.machine}
         if "part" in request.query_params:
@@ -106,20 +105,21 @@ class MachinePages:
     # JSON
 
     async def list_json(self, request: Request) -> Response:
-        return _json(await self._list(request))
+        return json_answer(await self._list(request))
 
     async def one_json(self, request: Request) -> Response:
         try:
-            return _json(await self._report(request))
+            return json_answer(await self._report(request))
         except ProcessError as error:
-            return _refused(error, 404)
+            return refused(error, 404)
 
     async def points(self, request: Request) -> Response:
         try:
             self._row(request, ())
-            return _json(await self._chart(request))
+            key = machine_key(request.path_params["name"])
+            return json_answer(await self._charts.points(key, request.query_params))
         except ProcessError as error:
-            return _refused(error, 404 if error.code == "E5123" else 422)
+            return refused(error, 404 if error.code == "E5123" else 422)
 
     # What they are made of
 
@@ -147,25 +147,8 @@ class MachinePages:
         raise ProcessError("E5123", f"there is no machine '{name[:100]}'", fix="/machines lists those that are known.")
 
     async def _online(self, name: str) -> tuple[OnlineRate, ...]:
-        read = await self._reads.get(("online", name), lambda: self._history.online(name, time.time()), ONLINE_SECONDS)
+        read = await self._rates.get(name, lambda: self._history.online(name, time.time()), ONLINE_SECONDS)
         return cast("tuple[OnlineRate, ...]", read.value)
-
-    async def _chart(self, request: Request) -> Chart:
-        """Raises ProcessError E5132."""
-        span, name = request.query_params.get("span", DEFAULT_SPAN), request.path_params["name"]
-        if span not in SPANS:
-            raise ProcessError("E5132", f"there is no chart of '{span[:20]}'", found=span[:20], wanted=", ".join(SPANS))
-        seconds = min(max(SPANS[span] / 1000, _LEAST_S), _MOST_S)
-        key = machine_key(name)
-        read = await self._reads.get(
-            ("chart", name, span), lambda: self._history.chart(key, span, time.time()), seconds
-        )
-        return cast("Chart", read.value)
-
-    async def _words(self, request: Request) -> ChartWords:
-        chart = await self._chart(request)
-        history = self._history
-        return ChartWords(chart.span, tuple(SPANS), summaries(chart), figures(chart), history.stored, history.problem)
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -177,13 +160,5 @@ class MachinePages:
         ]
 
     def close(self) -> None:
-        self._reads.close()
-
-
-def _json(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json", headers=NO_STORE)
-
-
-def _refused(error: ProcessError, status: int) -> Response:
-    body = {**error.to_dict(), **problem(error, status)}
-    return Response(msgspec.json.encode(body), status, media_type="application/problem+json", headers=NO_STORE)
+        self._charts.close()
+        self._rates.close()

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from monitor import filtering
+from monitor.answers import refused
 from monitor.columns import COLUMNS, Column
 from monitor.documents import NO_STORE, Documents
 from monitor.filtering import Facts
@@ -19,7 +20,6 @@ from monitor.render import Renderer
 from monitor.view import TaskRow, View
 from replicator.coordination.clock import now_ms
 from replicator.errors import ProcessError
-from replicator.telemetry.hosts import problem
 
 ROWS: Final = 100
 """Of a page without JavaScript, and of what a browser gets first."""
@@ -105,13 +105,8 @@ class OverviewPage:
         name = request.path_params["name"]
         task = next((task for task in self._seen(request).tasks if task.name == name), None)
         if task is None:
-            return _refused(ProcessError("E5003", f"there is no task '{name}'"))
+            return refused(ProcessError("E5003", f"there is no task '{name}'"), 404)
         return HTMLResponse(self._renderer.details(task, now_ms()), headers=NO_STORE)
 
     def routes(self) -> list[BaseRoute]:
         return [Route("/", self.page), Route("/api/tasks/{name}/details", self.details)]
-
-
-def _refused(error: ProcessError) -> Response:
-    body = {**error.to_dict(), **problem(error, 404)}
-    return Response(msgspec.json.encode(body), 404, media_type="application/problem+json", headers=NO_STORE)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -16,8 +14,9 @@ from monitor.access import PRINCIPAL, Access
 from monitor.alerts.sender import Sender
 from monitor.alerts.service import Alerts
 from monitor.alerts.shown import AlertsView, limited
+from monitor.answers import json_answer
 from monitor.documents import NO_STORE, Documents
-from monitor.forms import fields
+from monitor.forms import fields, is_of
 from monitor.render import Renderer
 from monitor.view import View
 from replicator.config.labels import Selector, parse_selector
@@ -61,7 +60,7 @@ class AlertsPage:
     async def test(self, request: Request) -> Response:
         """Sends a test message of a route, for an operator with a session of this page."""
         form = await fields(request) or {}
-        if not (self._may_test(request) and self._is_ours(request, form.get("csrf", ""))):
+        if not (self._may_test(request) and self._is_ours(request, form)):
             return PlainTextResponse("This login may not send test messages.\n", 403, headers=NO_STORE)
         try:
             await asyncio.to_thread(self._sender.test, form.get("route", ""))
@@ -75,13 +74,13 @@ class AlertsPage:
             return True
         return principal is not None and principal.may("operator") and not principal.selector
 
-    def _is_ours(self, request: Request, csrf: str) -> bool:
+    def _is_ours(self, request: Request, form: dict[str, str]) -> bool:
         """Not sent by a page of another site; where there is no session, its Origin has been compared."""
         session = self._access.session(request.scope) if self._access is not None else None
-        return session is None or hmac.compare_digest(session.csrf.encode(), csrf.encode())
+        return session is None or is_of(session, form)
 
     async def json(self, request: Request) -> Response:
-        return Response(msgspec.json.encode(self._visible(request)[0]), media_type="application/json", headers=NO_STORE)
+        return json_answer(self._visible(request)[0])
 
     def routes(self) -> list[BaseRoute]:
         return [

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from starlette.requests import Request
 from starlette.routing import BaseRoute
 
+from monitor.charts import Charts
 from monitor.documents import Documents
 from monitor.history.history import History
 from monitor.render import Renderer
 from monitor.role_changes import Change
-from monitor.task_pages.charts import Charts
 from monitor.task_pages.checkpoints_tab import CheckpointsTab
 from monitor.task_pages.checks_tab import ChecksTab
 from monitor.task_pages.configuration_tab import ConfigurationTab

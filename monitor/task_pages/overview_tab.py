@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from monitor.task_pages.charts import Charts, ChartWords
+from monitor.charts import Charts, ChartWords
 from monitor.task_pages.tab import Asked
 from monitor.view import TaskRow
 

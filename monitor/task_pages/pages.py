@@ -11,22 +11,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from monitor.answers import json_answer, refused
+from monitor.charts import Charts
 from monitor.documents import NO_STORE, Documents
 from monitor.formatting import task_page
 from monitor.render import Renderer
-from monitor.task_pages.charts import Charts
 from monitor.task_pages.tab import Asked, Link, Tab, name_of
 from monitor.task_pages.timeline_tab import TimelineTab
 from monitor.view import View
 from replicator.errors import ProcessError
-from replicator.telemetry.hosts import problem
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -83,7 +81,7 @@ class TaskPages:
             try:
                 content = await tab.content(asked)
             except ProcessError as error:
-                return _refused(error)
+                return refused(error, 422)
             home = task_page(asked.task.name)
             links = tuple(Link(f"{home}/{one.key}" if one.key else home, one.title, one is tab) for one in self._tabs)
             query = f"?{request.url.query}" if request.url.query else ""
@@ -105,7 +103,7 @@ class TaskPages:
 
     def _json(self, tab: Tab) -> Handler:
         async def answer(asked: Asked) -> Response:
-            return _json(await tab.content(asked))
+            return json_answer(await tab.content(asked))
 
         return self._answering(answer)
 
@@ -118,7 +116,7 @@ class TaskPages:
         return self._answering(answer)
 
     async def _points(self, asked: Asked) -> Response:
-        return _json(await self._charts.points(asked.task.name, asked.query))
+        return json_answer(await self._charts.points(asked.task.name, asked.query))
 
     async def _text(self, asked: Asked) -> Response:
         return PlainTextResponse(await self._timeline.text(asked), headers=NO_STORE)
@@ -127,11 +125,11 @@ class TaskPages:
         async def handler(request: Request) -> Response:
             asked = self._asked(request)
             if asked is None:
-                return _refused(_no_task(request), 404)
+                return refused(_no_task(request), 404)
             try:
                 return await answer(asked)
             except ProcessError as error:
-                return _refused(error)
+                return refused(error, 422)
 
         return handler
 
@@ -143,12 +141,3 @@ class TaskPages:
 
 def _no_task(request: Request) -> ProcessError:
     return ProcessError("E5003", f"there is no task '{request.path_params['name']}'")
-
-
-def _refused(error: ProcessError, status: int = 422) -> Response:
-    body = {**error.to_dict(), **problem(error, status)}
-    return Response(msgspec.json.encode(body), status, media_type="application/problem+json", headers=NO_STORE)
-
-
-def _json(value: Any) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json", headers=NO_STORE)

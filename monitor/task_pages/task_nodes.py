@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
+from monitor.shared_reads import Read, SharedReads
 from monitor.task_pages.ddl import Statement, Statements
-from monitor.task_pages.shared_reads import Read, SharedReads
 from monitor.view import TaskRow
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.task_pages.charts import Charts, ChartWords
+from monitor.charts import Charts, ChartWords
 from monitor.task_pages.tab import Asked
 
 
