@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from monitor.sqlite_file import opened
 from replicator.alerts.evaluation import Active, Change, Ended, Key
 
 _FORMAT: Final = 1
@@ -20,8 +19,8 @@ _SCHEMA: Final = (
     "PRIMARY KEY (rule, kind, name)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS ended (id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, data BLOB NOT NULL)",
     "CREATE INDEX IF NOT EXISTS ended_at ON ended (time_ms)",
+    "PRAGMA user_version=1",
 )
-_MARK: Final = "PRAGMA user_version=1"
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -41,18 +40,7 @@ class AlertStore:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            self._db = _opened(path)
-        except sqlite3.DatabaseError as error:
-            # Damaged, or of a later version: alerts begin again, the file is kept.
-            if path is None or isinstance(error, sqlite3.OperationalError):
-                raise
-            path.rename(path.with_name(f"{path.name}.{int(time.time())}.damaged"))
-            for suffix in ("-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
-            self._db = _opened(path)
+        self._db = opened(path, _SCHEMA, _FORMAT)
 
     def active(self) -> dict[Key, Active]:
         """What was active when the last Monitor of this file ended. What can't be read is left out."""
@@ -94,21 +82,3 @@ class AlertStore:
 def beside(charts: Path | None) -> Path | None:
     """The file of alerts of a Monitor whose charts are there."""
     return charts.with_name(f"{charts.stem}.alerts{charts.suffix}") if charts is not None else None
-
-
-def _opened(path: Path | None) -> sqlite3.Connection:
-    database = sqlite3.connect(":memory:" if path is None else path, timeout=1.0, check_same_thread=False)
-    try:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"format {version}")
-        with database:
-            for statement in _SCHEMA:
-                database.execute(statement)
-            database.execute(_MARK)
-    except BaseException:
-        database.close()
-        raise
-    return database

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 import msgspec
 
 from monitor.history.steps import STEPS, Step
+from monitor.sqlite_file import opened
 from replicator.errors import ProcessError
 
 _FORMAT: Final = 1
@@ -20,8 +20,8 @@ _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS task (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     "CREATE TABLE IF NOT EXISTS chunk (task INTEGER NOT NULL, step INTEGER NOT NULL, begin INTEGER NOT NULL, "
     "data BLOB NOT NULL, PRIMARY KEY (task, step, begin)) WITHOUT ROWID",
+    "PRAGMA user_version=1",
 )
-_MARK: Final = "PRAGMA user_version=1"
 _ROUNDS: Final = 20
 
 
@@ -50,23 +50,9 @@ class Store:
         self._limit = limit
         self._tasks: dict[str, int] = {}
         try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._db = self._connected(path)
+            self._db = opened(path, _SCHEMA, _FORMAT, alone=True)
         except (OSError, sqlite3.Error) as error:
             raise _unusable(path, error) from error
-
-    def _connected(self, path: Path | None) -> sqlite3.Connection:
-        try:
-            return _opened(path)
-        except sqlite3.DatabaseError as error:
-            # Damaged after a crash of the host, or of a later version: the charts begin again, the file is kept.
-            if path is None or isinstance(error, sqlite3.OperationalError):
-                raise
-            path.rename(path.with_name(f"{path.name}.{int(time.time())}.damaged"))
-            for suffix in ("-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
-            return _opened(path)
 
     def read(self, key: str, step: Step, begin: int) -> bytes | None:
         found = self._db.execute(
@@ -124,25 +110,6 @@ class Store:
             return -1
         self._tasks[task] = found[0]
         return int(found[0])
-
-
-def _opened(path: Path | None) -> sqlite3.Connection:
-    database = sqlite3.connect(":memory:" if path is None else path, timeout=1.0, check_same_thread=False)
-    try:
-        database.execute("PRAGMA locking_mode=EXCLUSIVE")
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"format {version}")
-        with database:
-            for statement in _SCHEMA:
-                database.execute(statement)
-            database.execute(_MARK)
-    except BaseException:
-        database.close()
-        raise
-    return database
 
 
 def _unusable(path: Path | None, error: Exception) -> ProcessError:
