@@ -7,20 +7,18 @@ import threading
 import time
 from collections.abc import Callable
 
-import psutil
+import msgspec
 
 from core.core_counters import CoreCounters
-from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.contender import Identity
 from replicator.coordination.machines.expected import ExpectedMachines
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import StoppedCores
+from replicator.coordination.machines.this_machine import ThisMachine
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.errors import CoordinationError, NodeExists, NotConnected
-from replicator.host.installed_version import installed_version
-from replicator.host.vitals import VitalsReader
 from replicator.telemetry import log
 from replicator.telemetry.zookeeper_requests import REQUESTS
 
@@ -59,14 +57,12 @@ class MachineStatus:
         self._stopped_agents = StoppedCores(coordinator, layout, agents=True)
         self._expected = ExpectedMachines(coordinator, layout)
         self._learned_at = -_LEARN_SECONDS
-        self._vitals = VitalsReader()
+        self._machine = ThisMachine()
         self._group = group
         self._clock = clock
         self.counters = CoreCounters()
         self._identity = Identity(host, os.getpid(), process)
         self._figures: Callable[[], dict[str, TaskFigures]] = dict
-        self._started_ms = now_ms()
-        self._process = psutil.Process()
         self._stopped = False
         self._kick = threading.Event()
         self._thread = threading.Thread(target=self._run, name="machine-status", daemon=True)
@@ -114,7 +110,7 @@ class MachineStatus:
 
     def start(self, figures: Callable[[], dict[str, TaskFigures]]) -> None:
         self._figures = figures
-        self._vitals.start()
+        self._machine.start()
         self._thread.start()
 
     def poke(self) -> None:
@@ -123,7 +119,7 @@ class MachineStatus:
 
     def stop(self) -> None:
         self._stopped = True
-        self._vitals.stop()
+        self._machine.stop()
         self._kick.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
@@ -188,23 +184,11 @@ class MachineStatus:
         self._machines.publish(self._identity.host, self._record())
 
     def _record(self) -> MachineRecord:
-        memory = psutil.virtual_memory()
-        return MachineRecord(
-            host=self._identity.host,
-            pid=self._identity.pid,
-            process=self._identity.process,
-            started_ms=self._started_ms,
-            time_ms=now_ms(),
-            version=installed_version(),
-            cores=psutil.cpu_count() or 0,
-            load1=round(os.getloadavg()[0], 2),
-            memory_bytes=memory.total - memory.available,
-            memory_total_bytes=memory.total,
-            rss_bytes=self._process.memory_info().rss,
-            session_timeout_s=self._coordinator.session_timeout,
+        own = self._machine.record(self._identity.host, self._identity.process, self._coordinator.session_timeout)
+        return msgspec.structs.replace(
+            own,
             counts=self.counters.counts(),
             requests=REQUESTS.histogram(),
             tasks=self._figures(),
             group=self._group,
-            vitals=self._vitals.read(),
         )

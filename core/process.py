@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple
 
 from core import descriptors
@@ -21,6 +18,7 @@ from replicator.host import access
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
+from replicator.host.stop_signals import on_stop_signals
 from replicator.telemetry import log
 from replicator.zookeeper.client import for_process
 from replicator.zookeeper.log_service import LogService
@@ -90,7 +88,14 @@ def _run(
         group=part.group,
         capacity=part.capacity,
     )
-    _stop_on_signals(agent, manager, stopping)
+
+    def stop() -> None:
+        stopping()
+        manager.stopping("handing over its tasks")
+        agent.stop()
+
+    # At the second signal our workers see their pipes close and stop at once; the session runs out by itself.
+    on_stop_signals("core", stop)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()
     answers = LogAnswers(coordinator, Layout(root), lambda: agent.process, log.recent.text)
@@ -109,21 +114,3 @@ def _run(
     finally:
         lines.stop()
         outages.stop()
-
-
-def _stop_on_signals(agent: Agent, manager: ServiceManager, stopping: Callable[[], None]) -> None:
-    asked = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            # Our workers see their pipes close and stop at once; the session runs out by itself.
-            sys.stderr.write("core: ends immediately\n")
-            os._exit(128 + number)
-        asked = True
-        stopping()
-        manager.stopping("handing over its tasks")
-        agent.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)

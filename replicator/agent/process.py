@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 from replicator.agent.reporter import Reporter
 from replicator.coordination.layout import Layout
@@ -15,6 +12,7 @@ from replicator.coordination.logs.answers import LogAnswers
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
+from replicator.host.stop_signals import on_stop_signals
 from replicator.telemetry import log
 from replicator.zookeeper.client import for_process
 from replicator.zookeeper.log_service import LogService
@@ -36,7 +34,13 @@ def _run(zookeeper: str, host: str, role: str, root: str, session_timeout: float
     layout, manager = Layout(root), ServiceManager()
     coordinator = for_process(zookeeper, session_timeout, layout, "agent")
     reporter = Reporter(coordinator, layout, host, role, manager.alive)
-    _stop_on_signals(reporter, manager, stopping)
+
+    def stop() -> None:
+        stopping()
+        manager.stopping("ends")
+        reporter.stop()
+
+    on_stop_signals("agent", stop)
     outages = OutageLog(coordinator, _LOG).start()
     answers = LogAnswers(coordinator, layout, lambda: reporter.process, log.recent.text)
     lines = LogService(coordinator, answers, _LOG).start()
@@ -53,20 +57,3 @@ def _run(zookeeper: str, host: str, role: str, root: str, session_timeout: float
         lines.stop()
         outages.stop()
         coordinator.close()
-
-
-def _stop_on_signals(reporter: Reporter, manager: ServiceManager, stopping: Callable[[], None]) -> None:
-    asked = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            sys.stderr.write("agent: ends immediately\n")
-            os._exit(128 + number)
-        asked = True
-        stopping()
-        manager.stopping("ends")
-        reporter.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)

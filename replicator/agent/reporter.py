@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import uuid
 from collections.abc import Callable
 from typing import Final
 
-import psutil
+import msgspec
 
-from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.expected import ExpectedMachines
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import StoppedCores
+from replicator.coordination.machines.this_machine import ThisMachine
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord
 from replicator.errors import CoordinationError, NodeExists, NotConnected
-from replicator.host.installed_version import installed_version
-from replicator.host.vitals import VitalsReader
 from replicator.telemetry.log import get_logger
 
 INTERVAL: Final = 1.0
@@ -55,9 +52,7 @@ class Reporter:
         self._machines = Machines(coordinator, layout, agents=True)
         self._stopped = StoppedCores(coordinator, layout, agents=True)
         self._expected = ExpectedMachines(coordinator, layout)
-        self._vitals = VitalsReader()
-        self._own = psutil.Process()
-        self._started_ms = now_ms()
+        self._machine = ThisMachine()
         self._alive, self._clock = alive, clock
         self._stop = threading.Event()
         self._named = False
@@ -74,7 +69,7 @@ class Reporter:
 
         Raises NodeExists E5002 when another living agent has the name.
         """
-        self._vitals.start()
+        self._machine.start()
         patient_until = self._clock() + PATIENCE * self._coordinator.session_timeout
         while not self._stop.is_set():
             self._alive(self._clock())
@@ -93,7 +88,7 @@ class Reporter:
             if self._named and not was_named:
                 up()
             self._stop.wait(INTERVAL)
-        self._vitals.stop()
+        self._machine.stop()
 
     def record_end(self) -> None:
         """This agent ends because it was asked to: its host has not failed. After `run`; never raises."""
@@ -122,20 +117,5 @@ class Reporter:
             _log.error(what, code=error.code, error=error.what, found=error.found, fix=error.fix)
 
     def _record(self) -> MachineRecord:
-        memory = psutil.virtual_memory()
-        return MachineRecord(
-            host=self._host,
-            pid=os.getpid(),
-            process=self.process,
-            started_ms=self._started_ms,
-            time_ms=now_ms(),
-            version=installed_version(),
-            cores=psutil.cpu_count() or 0,
-            load1=round(os.getloadavg()[0], 2),
-            memory_bytes=memory.total - memory.available,
-            memory_total_bytes=memory.total,
-            rss_bytes=self._own.memory_info().rss,
-            session_timeout_s=self._coordinator.session_timeout,
-            role=self._role,
-            vitals=self._vitals.read(),
-        )
+        own = self._machine.record(self._host, self.process, self._coordinator.session_timeout)
+        return msgspec.structs.replace(own, role=self._role)
