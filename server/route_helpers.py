@@ -38,6 +38,7 @@ from server.machine_operations import MachineOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.process_logs import ProcessLogs
+from server.request_bodies import decoded
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
 from server.source_operations import Source, SourceList, SourceOperations
@@ -192,21 +193,9 @@ async def _arguments(request: Request) -> dict[str, str]:
     body = await request.body()
     if not body.strip():
         return {}
-    try:
-        found = msgspec.json.decode(body, type=dict[str, str])
-        note_arguments(request, found)
-        return found
-    except msgspec.ValidationError as error:
-        raise ConfigError(
-            "E1003", f"the request has an invalid value: {error}", wanted="an object of strings"
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "E1001",
-            f"the request can't be read: {error}",
-            wanted="JSON",
-            fix="Send a JSON object as the body of the request.",
-        ) from None
+    found = decoded(body, dict[str, str], "an object of strings", wrong="an invalid value")
+    note_arguments(request, found)
+    return found
 
 
 def note_arguments(request: Request, arguments: Mapping[str, Any]) -> None:

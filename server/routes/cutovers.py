@@ -12,6 +12,7 @@ from replicator.coordination.cutovers.store import MOST_TASKS
 from replicator.errors import ConfigError
 from server import cutover_responses as answers
 from server.cutovers import MOST_SECONDS, Wanted
+from server.request_bodies import decoded
 from server.request_facts import facts_of
 from server.route_helpers import By, CutoversOf, LoginOf, body_of, documented, note_arguments, reply
 
@@ -48,18 +49,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def _wanted(request: Request) -> Wanted:
-    try:
-        body = msgspec.json.decode(await request.body(), type=_Body)
-    except msgspec.ValidationError as error:
-        what = f"the request has a wrong value: {error}"
-        raise ConfigError("E1003", what, wanted='{"tasks": ["NAME"], "timeout_s": 60}') from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "E1001",
-            f"the request can't be read: {error}",
-            wanted="JSON",
-            fix="Send a JSON object as the body of the request.",
-        ) from None
+    body = decoded(await request.body(), _Body, '{"tasks": ["NAME"], "timeout_s": 60}')
     note_arguments(request, msgspec.structs.asdict(body))
     tasks = tuple(dict.fromkeys(body.tasks))
     if not 1 <= len(tasks) <= MOST_TASKS:

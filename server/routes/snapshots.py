@@ -8,8 +8,8 @@ import msgspec
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from replicator.errors import ConfigError
 from server import responses
+from server.request_bodies import decoded
 from server.route_helpers import (
     Arguments,
     By,
@@ -53,21 +53,9 @@ _REASON = body_of(
 
 
 async def _wanted(request: Request) -> SnapshotStart:
-    try:
-        wanted = msgspec.json.decode(await request.body(), type=SnapshotStart)
-        note_arguments(request, msgspec.structs.asdict(wanted))
-        return wanted
-    except msgspec.ValidationError as error:
-        raise ConfigError(
-            "E1003", f"the request has a wrong value: {error}", wanted='{"tables": ["database.table"]}'
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "E1001",
-            f"the request can't be read: {error}",
-            wanted="JSON",
-            fix="Send a JSON object as the body of the request.",
-        ) from None
+    wanted = decoded(await request.body(), SnapshotStart, '{"tables": ["database.table"]}')
+    note_arguments(request, msgspec.structs.asdict(wanted))
+    return wanted
 
 
 Wanted = Annotated[SnapshotStart, Depends(_wanted)]

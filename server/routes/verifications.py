@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from replicator.errors import ConfigError
 from replicator.model.verification import MOST_TABLES, VerificationReport
 from server import responses
+from server.request_bodies import decoded
 from server.route_helpers import By, Name, OperationsOf, body_of, documented, reply
 
 router = APIRouter(tags=["verification"])
@@ -19,19 +19,7 @@ _BODY = body_of({"$ref": "#/components/schemas/VerificationReport"}, required=Tr
 
 
 async def _report(request: Request) -> VerificationReport:
-    try:
-        report = msgspec.json.decode(await request.body(), type=VerificationReport)
-    except msgspec.ValidationError as error:
-        raise ConfigError(
-            "E1003", f"the request has a wrong value: {error}", wanted="a report of `replicator verify`"
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            "E1001",
-            f"the request can't be read: {error}",
-            wanted="JSON",
-            fix="Send a JSON object as the body of the request.",
-        ) from None
+    report = decoded(await request.body(), VerificationReport, "a report of `replicator verify`")
     if len(report.tables) > MOST_TABLES:
         raise ConfigError("E1003", "the report has too many tables", wanted=f"at most {MOST_TABLES}")
     return report
