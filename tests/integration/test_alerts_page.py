@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,11 @@ from selenium import webdriver
 from tests.integration.test_dashboard import browser as browser
 from tests.integration.test_dashboard import resize
 from tests.support.waiting import eventually
-from tests.unit.monitor.scene import night
+from tests.unit.monitor.alerts.test_page import served as served
 from tests.unit.monitor.test_app import Served
 
 pytestmark = pytest.mark.servers
 SHOTS = Path(os.environ.get("REPLICATOR_SHOTS", "build/screenshots"))
-
-
-@pytest.fixture
-def served() -> Iterator[Served]:
-    one = Served(night())
-    eventually(lambda: one.client.get("/api/alerts").json()["firing"])
-    yield one
-    one.close()
 
 
 def shown(browser: webdriver.Chrome, selector: str) -> int:

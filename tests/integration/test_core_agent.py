@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.machines.machines import Machines
-from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, InstanceRecord, MachineRecord
 from replicator.coordination.tasks.commits import Commits
 from replicator.errors import NodeMissing
 from replicator.zookeeper.client import connect
-from tests.support.site import TASK, TIMEOUT, Site, end_session
+from tests.support.site import TASK, TIMEOUT, Site, end_session, sessions_of
 from tests.support.waiting import eventually
 
 
 @pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    if request.param == "memory":
-        ensemble = MemoryEnsemble()
-        session: Callable[[], Coordinator] = lambda: ensemble.session(TIMEOUT)  # noqa: E731
-    else:
-        hosts = request.getfixturevalue("zookeeper").hosts
-        session = lambda: connect(hosts, TIMEOUT)  # noqa: E731
-    site = Site(session)
+    site = Site(sessions_of(request))
     site.registry.create(TASK, {"name": TASK}, "test")
     yield site
     site.close()
@@ -43,7 +35,8 @@ def test_one_runs_and_the_other_stands_by(site):
     assert worker.spec.epoch == site.task().epoch
     assert b.launcher.workers == []
     assert worker.may_emit
-    figures = eventually(lambda: site.task().figures)
+    eventually(lambda: site.task().figures and site.task().figures.state == "running")  # of the report behind its node
+    figures = site.task().figures
     assert figures.state == "running"
     assert figures.lease_left_s > 0
     assert figures.worker_pid == worker.pid

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
 from replicator.coordination.cutovers.store import CutoverNode
-from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.recipes.claim_nodes import Owner
 from replicator.errors import NodeMissing, ProcessError
 from replicator.model.principal import Principal
-from replicator.zookeeper.client import connect
 from server.cutovers import CutoverDriver, CutoverOperations, Wanted
 from server.task_operations import TaskOperations
 from tests.support.agents import FakeWorker
-from tests.support.site import TIMEOUT, Site, end_session
+from tests.support.site import Site, end_session, sessions_of
 from tests.support.waiting import eventually
 
 ADMIN = Principal(kind="token", name="server", role="admin")
@@ -65,13 +63,7 @@ class Servers:
 
 @pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    if request.param == "memory":
-        ensemble = MemoryEnsemble()
-        session: Callable[[], Coordinator] = lambda: ensemble.session(TIMEOUT)  # noqa: E731
-    else:
-        hosts = request.getfixturevalue("zookeeper").hosts
-        session = lambda: connect(hosts, TIMEOUT)  # noqa: E731
-    site = Site(session)
+    site = Site(sessions_of(request))
     for name in TASKS:
         site.registry.create(name, {"name": name, "source": SOURCE}, "test")
     yield site

@@ -6,9 +6,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from kazoo.client import KazooClient
 
-from replicator.coordination.in_memory.coordinator import MemoryCoordinator
+from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.overview import Overview, TaskOverview
@@ -18,7 +19,7 @@ from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
 from replicator.errors import NotConnected
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from tests.support.agents import FakeWorker, RunningAgent
 from tests.support.waiting import eventually
 
@@ -36,6 +37,15 @@ def end_session(coordinator: Coordinator) -> None:
     twin.start()
     twin.stop()
     twin.close()
+
+
+def sessions_of(request: pytest.FixtureRequest) -> Callable[[], Coordinator]:
+    """Makes sessions of the parameter of a fixture: "memory", or "zookeeper" with a real one."""
+    if request.param == "memory":
+        ensemble = MemoryEnsemble()
+        return lambda: ensemble.session(TIMEOUT)
+    hosts = request.getfixturevalue("zookeeper").hosts
+    return lambda: connect(hosts, TIMEOUT)
 
 
 class Site:

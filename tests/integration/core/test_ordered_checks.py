@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from replicator.coordination.in_memory.coordinator import MemoryEnsemble
-from replicator.coordination.ports import Coordinator
 from replicator.coordination.tasks.checks import VERB, TaskCheckResults
 from replicator.model.finding import Finding
 from replicator.model.position import Position
 from replicator.model.task_check import TaskCheck
-from replicator.zookeeper.client import connect
-from tests.support.site import TASK, TIMEOUT, Site
+from tests.support.site import TASK, Site, sessions_of
 from tests.support.waiting import eventually
 
 
 @pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    if request.param == "memory":
-        ensemble = MemoryEnsemble()
-        session: Callable[[], Coordinator] = lambda: ensemble.session(TIMEOUT)  # noqa: E731
-    else:
-        hosts = request.getfixturevalue("zookeeper").hosts
-        session = lambda: connect(hosts, TIMEOUT)  # noqa: E731
-    made = Site(session)
+    made = Site(sessions_of(request))
     made.registry.create(TASK, {"name": TASK}, "test")
     yield made
     made.close()
