@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.recipes.claim_nodes import Owner
 from replicator.coordination.recipes.hold import Hold
 from replicator.coordination.recipes.locks import Locks
+from replicator.coordination.sources.source_locks import sources_of
 from replicator.coordination.tasks.status import Status
 from replicator.errors import CoordinationError, NodeMissing, NotConnected, ProcessError, VersionConflict
 from replicator.model.principal import Principal
@@ -179,9 +180,8 @@ def _seen_before(view: TaskOverview) -> Seen:
 
 
 def _source(view: TaskOverview) -> str:
-    source: Any = (view.config or {}).get("source") or {}
-    where = source.get("address") or f"{source.get('host')}:{source.get('port')}"
-    return f"{source.get('type')} {where}" if source.get("type") in ("mysql", "mariadb") else ""
+    kind = ((view.config or {}).get("source") or {}).get("type")
+    return f"{kind} {', '.join(sorted(sources_of(view.config)))}" if kind in ("mysql", "mariadb") else ""
 
 
 def _error(view: TaskOverview) -> str:

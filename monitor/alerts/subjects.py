@@ -160,8 +160,8 @@ def _machine(machine: MachineView) -> dict[str, Value]:
 
 
 def _lost_sight(view: View, active: Mapping[Key, Active], now_ms: int) -> Iterator[Subject]:
-    """Machines with an alert of which a Monitor that has been restarted knows nothing: ZooKeeper has no list of those
-    that should be there."""
+    """Machines with an alert of which a Monitor that has been restarted knows nothing, as they are not in the list of
+    those that are expected: their Core may not write there, or they were removed from it."""
     present = {machine.host for machine in view.machines}
     unknown: dict[str, Value] = dict.fromkeys(FIGURES["machine"])
     for key, one in active.items():

@@ -131,7 +131,8 @@ class SourceLocks:
         found: LockedSource | None = None
         for source in sources:
             with watches.on("data", self._layout.source_lock(source)) as watch:
-                found = self.find(source, watch) or found
+                locked = self.find(source, watch)
+            found = found or locked
         return found
 
     def expire(self, now: int) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.sources.source_locks import SourceLocks, parse_source, sources_of
+from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, NodeMissing, ProcessError
 
 
@@ -71,3 +72,18 @@ def test_a_record_that_can_not_be_read_locks() -> None:
     session.create(layout.source_lock("db1:3306"), b"{", parents=True)
     found = SourceLocks(session, layout).find("db1:3306")
     assert found is not None and "can't be read" in found.problem().found
+
+
+def test_the_first_of_the_names_that_is_locked_is_told_and_all_are_watched() -> None:
+    session, layout = MemoryEnsemble().session(), Layout()
+    locks, woken = SourceLocks(session, layout), []
+    watches = Watches(lambda: woken.append(True))
+    names = ("db1:1", "db2:2", "db3:3")
+    locks.lock("db3:3", "ann", "")
+    locks.lock("db2:2", "bea", "")
+    held = locks.holding(names, watches)
+    assert held is not None and held.name == "db2:2"
+    locks.lock("db1:1", "cy", "")
+    assert woken, "a name that was not locked is watched, too"
+    held = locks.holding(names, watches)
+    assert held is not None and held.name == "db1:1"
