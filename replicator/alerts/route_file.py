@@ -196,10 +196,7 @@ class _Reader:
         return data
 
     def _refuse(self, path: tuple[str | int, ...], found: str, wanted: str) -> NoReturn:
-        at = path
-        while at and at not in self._document.lines:
-            at = at[:-1]
-        line = self._document.lines.get(at)
+        line = self._document.line_of(path)
         where = f"{self._origin}, line {line}" if line else self._origin
         raise ProcessError("E5182", f"{where}: a route of alerts is not valid", found=found, wanted=wanted)
 

@@ -188,10 +188,7 @@ class _Reader:
         return labels
 
     def _refuse(self, path: tuple[str | int, ...], found: str, wanted: str) -> NoReturn:
-        at = path
-        while at and at not in self._document.lines:
-            at = at[:-1]
-        line = self._document.lines.get(at)
+        line = self._document.line_of(path)
         where = f"{self._origin or 'the rules'}, line {line}" if line else self._origin or "the rules"
         raise ProcessError("E5180", f"{where}: an alert rule is not valid", found=found, wanted=wanted)
 

@@ -27,6 +27,13 @@ class Document(NamedTuple):
     data: Any
     lines: dict[Path, int]
 
+    def line_of(self, path: Path) -> int | None:
+        """Of the path, or of the nearest part above it that has a line: of a key that is missing, that of its
+        mapping."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path)
+
 
 def parse(text: str | bytes) -> Document:
     """Raises ConfigError E1001 (syntax, with line and column) or E1008 (size, depth)."""
