@@ -13,6 +13,7 @@
 /alerts/test      POST: a test message of a route
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
+/docs, /codes/CODE   the documentation and error codes; see `monitor.documentation.pages`
 /login, /logout   where logins are required, or may be used to act
 /audit            who did what; see `monitor.audit_page`
 /tasks/NAME/actions, /machines/HOST/actions   see `monitor.actions.pages`
@@ -45,6 +46,7 @@ from monitor.alerts.subjects import Subjects
 from monitor.answers import json_answer
 from monitor.audit_page import AuditPage
 from monitor.changes_page import ChangesPage
+from monitor.documentation.pages import DocumentationPages
 from monitor.documents import NO_STORE, Documents
 from monitor.event_stream import EventStream
 from monitor.feed import Feed, parts_of
@@ -228,6 +230,7 @@ class Monitor:
         return [
             *self._overview.routes(),
             *ChangesPage(self._documents).routes(),
+            *DocumentationPages(self._seen_by, self._documents).routes(),
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),

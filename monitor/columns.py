@@ -31,9 +31,9 @@ class Column(msgspec.Struct, frozen=True):
 
 
 COLUMNS: Final = (
-    Column("name", "Task", "minmax(0, 2.6fr)", key="N"),
+    Column("name", "Task", "minmax(0, 2.2fr)", key="N"),
     Column("state", "State", "minmax(8.8rem, 1.5fr)", key="S"),
-    Column("route", "Source and sink", "minmax(0, 1.6fr)", order="source"),
+    Column("route", "Source and sink", "minmax(0, 2fr)", order="source"),
     Column("host", "Host", "minmax(0, 1.2fr)", key="H"),
     Column("standbys", "Standbys", "5.5rem", shown=False, number=True),
     Column("lag", "Lag", "4.6rem", number=True, key="L"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
@@ -51,7 +51,7 @@ def command(
     named = [name, more] if more else [name]
     parts += ["--"] if any(each.startswith("-") for each in named) else []
     parts += [shlex.quote(each) for each in named]
-    return Command(" ".join(parts), _curl(server, path, body, version) if path else "")
+    return Command(" ".join(parts), curl("POST", path, body, server=server, version=version) if path else "")
 
 
 def segment(name: str) -> str:
@@ -59,10 +59,22 @@ def segment(name: str) -> str:
     return quote(escape(name), safe="")
 
 
-def _curl(server: str, path: str, body: Mapping[str, str], version: int | None) -> str:
-    parts = ["curl", "--fail-with-body", "-X", "POST", "-H", _HEADER, "-H", "'Content-Type: application/json'"]
+def curl(
+    method: str, path: str, body: Mapping[str, Any] | None = None, *, server: str = "", version: int | None = None
+) -> str:
+    """
+    Args:
+        path: below /api/v1, with the query.
+        body: None: the request has none.
+        server: "": the variable of the shell.
+        version: for If-Match.
+    """
+    parts = ["curl", "--fail-with-body", *(() if method == "GET" else ("-X", method)), "-H", _HEADER]
+    if body is not None:
+        parts += ["-H", "'Content-Type: application/json'"]
     if version is not None:
         parts += ["-H", f"'If-Match: \"{version}\"'"]
-    parts += ["-d", shlex.quote(json.dumps(dict(body)))]
+    if body is not None:
+        parts += ["-d", shlex.quote(json.dumps(dict(body)))]
     address = f"/api/v1{path}"
     return " ".join([*parts, shlex.quote(f"{server}{address}") if server else f"{PLACE}{shlex.quote(address)}"])

@@ -15,6 +15,7 @@ from monitor.navigation import NAVIGATION
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed
 from replicator.coordination.clock import now_ms
+from replicator.errors import ProcessError
 from replicator.model.principal import Principal
 
 NO_STORE: Final = {"cache-control": "no-store"}
@@ -42,6 +43,11 @@ class Documents:
         self._access = access
         self._rights = rights
         self._root = root
+
+    def refused(self, request: Request, error: ProcessError, *, task_name: str = "") -> HTMLResponse:
+        """A page whose parameters are not valid."""
+        values = {"error": error.to_dict(), "back": request.url.path}
+        return self.answer(request, "refused", task_name=task_name, status=422, **values)
 
     def answer(
         self, request: Request, template: str, *, task_name: str = "", status: int = 200, **values: Any

@@ -25,7 +25,20 @@ _NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(s|min|m|h|d|kb|k|mb
 _UNITS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "k": 1000, "kb": 1000, "mb": 10**6, "gb": 10**9}
 
 TEXTS: Final = ("name", "state", "host", "standby", "label", "group", "source", "sink", "code", "note", "version", "is")
-NUMBERS: Final = ("lag", "behind", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config")
+NUMBERS: Final = (
+    "lag",
+    "behind",
+    "transactions",
+    "rate",
+    "event",
+    "checkpoint",
+    "headroom",
+    "takeover",
+    "standbys",
+    "epoch",
+    "config",
+    "pid",
+)
 AGES: Final = ("event", "checkpoint", "takeover")
 """Times, of which the age in seconds is compared and ordered."""
 DESCENDING: Final = frozenset({"lag", "behind", "rate", "standbys", "epoch"})
@@ -65,6 +78,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[str, ...] = ()
     trouble: int = 0
     host: str = ""
+    pid: int = 0
     standby: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     group: str = ""
@@ -79,6 +93,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     takeover: int = 0
     lag: float | None = None
     behind: float | None = None
+    transactions: float | None = None
     rate: float | None = None
     headroom: float | None = None
     event: int = 0
@@ -109,23 +124,29 @@ class Term(msgspec.Struct, frozen=True):
     number: float = 0.0
 
 
-def facts(task: TaskRow) -> Facts:
-    state = task.state.lower().replace(" ", "-").replace("_", "-")
+def codes_of(task: TaskRow) -> tuple[str, ...]:
+    """Error codes that the task has now, each once."""
     codes = [error.get("code", "") for error in task.errors]
     codes += [task.retrying.code] if task.retrying is not None else []
     codes += [one.error.get("code", "") for one in task.addresses if one.error is not None]
+    return tuple(dict.fromkeys(filter(None, codes)))
+
+
+def facts(task: TaskRow) -> Facts:
+    state = task.state.lower().replace(" ", "-").replace("_", "-")
     return Facts(
         name=task.name,
         state=state,
         states=(state, "retrying") if task.retrying is not None else (state,),
         trouble=task.trouble,
         host=task.host.lower(),
+        pid=task.pid,
         standby=tuple(host.lower() for host in task.standbys),
         labels=tuple(f"{key}={value}".lower() for key, value in sorted(task.labels.items())),
         group=task.group.lower(),
         source=task.source.lower(),
         sink=task.destination.lower(),
-        codes=tuple(dict.fromkeys(code.lower() for code in codes if code)),
+        codes=tuple(code.lower() for code in codes_of(task)),
         notes=tuple(note.lower() for note in task.lasting),
         version=task.version.lower(),
         standbys=len(task.standbys),
@@ -134,6 +155,7 @@ def facts(task: TaskRow) -> Facts:
         takeover=task.takeover_ms,
         lag=task.lag_s if task.leads else None,
         behind=task.behind_bytes,
+        transactions=task.behind_transactions,
         rate=task.rows_per_s if task.leads and not task.figures_old else None,
         headroom=task.retention_headroom_s,
         event=task.last_event_ms,

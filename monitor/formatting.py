@@ -55,12 +55,6 @@ def size(number: float) -> str:
     return f"{number:.0f} B"
 
 
-def runbook(place: str) -> str:
-    """The command that prints a section, which is named as in a link."""
-    page, _, section = place.removeprefix("docs/").partition("#")
-    return f"replicator docs {page.removesuffix('.md')} {section.replace('-', ' ')}".rstrip()
-
-
 def stamp(ms: int) -> str:
     """`2026-11-21 09:40:12 UTC`."""
     try:

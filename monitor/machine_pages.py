@@ -90,7 +90,7 @@ class MachinePages:
         except ProcessError as error:
             known = bool(self._seen(request).read_ms)
             if error.code != "E5123":
-                return refused(error, 422)
+                return self._documents.refused(request, error)
             status = 404 if known else 503
             values = {"name": name, "known": known}
             return self._documents.answer(request, "machines/missing", status=status, **values)

@@ -198,6 +198,11 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         "Rows of the target that were not what the source says they were; see replicator_conflicts.",
         [(t.name, t.conflicts) for t in tasks],
     )
+    kinds = [((t.name, one.policy, one.kind), float(one.count)) for t in tasks for one in t.conflict_counts]
+    text = "Conflicts of bus_target_conflicts_total by policy and kind."
+    yield labelled_counter("target_conflicts_by_kind", text, ["task", "policy", "kind"], kinds)
+    modes = [((t.name, t.apply_mode), 1.0) for t in tasks if t.apply_mode]
+    yield gauge("target_apply_info", "How rows are written at the target: binlog or sql.", ["task", "mode"], modes)
 
 
 def _listeners(view: View, own: Listener | None) -> Iterator[Metric]:

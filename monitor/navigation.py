@@ -20,9 +20,9 @@ NAVIGATION: Final = (
     Entry("/alerts", "Alerts"),
     Entry("/audit", "Audit"),
 )
-_LINKED: Final = ("/changes",)
+_LINKED: Final = ("/changes", "/docs")
 """Pages that others lead to."""
-_FOLDERS: Final = ("/tasks/", "/machines/")
+_FOLDERS: Final = ("/tasks/", "/machines/", "/docs/", "/codes/")
 
 
 def is_page(path: str) -> bool:

@@ -6,6 +6,7 @@ with the stream can't look different from what came with the page.
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Sequence
 
@@ -16,6 +17,8 @@ from markupsafe import Markup
 from monitor import formatting
 from monitor.actions.catalog import Rights
 from monitor.changes_joined import joined
+from monitor.command_requests import curl_of
+from monitor.documentation.places import code_page, docs_page, linked
 from monitor.endpoints_seen import MOST, endpoints
 from monitor.problems.joined import problems
 from monitor.task_rows import LEASE_SHOWN, TaskRows, filled, without_lease
@@ -37,35 +40,45 @@ class Page(msgspec.Struct, frozen=True):
     html: dict[str, str]
 
 
+@functools.cache
+def _environment() -> Environment:
+    """Of all renderers of this process: each template is compiled once."""
+    made = Environment(
+        loader=PackageLoader("monitor"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        duration=formatting.duration,
+        lag=formatting.lag,
+        count=formatting.count,
+        size=formatting.size,
+        stamp=formatting.stamp,
+        spark=formatting.spark,
+        address=formatting.address,
+        docs_page=docs_page,
+        code_page=code_page,
+        linked=linked,
+        curl=curl_of,
+        task_page=formatting.task_page,
+        search=formatting.search,
+        iso=formatting.iso,
+        machine_page=formatting.machine_page,
+        percent=formatting.percent,
+        quoted=shlex.quote,
+    )
+    made.globals.update(ago=formatting.ago, clock=formatting.clock)
+    return made
+
+
 class Renderer:
-    """Holds the compiled templates, and the rows of tasks. Times in fragments are counted on by the script, and by
+    """Has the compiled templates, and the rows of tasks. Times in fragments are counted on by the script, and by
     `page`. Thread-safe."""
 
     def __init__(self) -> None:
-        self._environment = Environment(
-            loader=PackageLoader("monitor"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._environment.filters.update(
-            duration=formatting.duration,
-            lag=formatting.lag,
-            count=formatting.count,
-            size=formatting.size,
-            stamp=formatting.stamp,
-            spark=formatting.spark,
-            address=formatting.address,
-            runbook=formatting.runbook,
-            task_page=formatting.task_page,
-            search=formatting.search,
-            iso=formatting.iso,
-            machine_page=formatting.machine_page,
-            percent=formatting.percent,
-            quoted=shlex.quote,
-        )
-        self._environment.globals.update(ago=formatting.ago, clock=formatting.clock)
+        self._environment = _environment()
         self._rows = TaskRows(lambda **values: self._render("task", **values))
 
     def fragments(self, view: View, now_ms: int, *, alone: bool = False) -> Page:

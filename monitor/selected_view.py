@@ -31,6 +31,7 @@ def selected(view: View, selector: str) -> View:
         alerts=tuple(one for one in view.alerts if one.of == "task" and one.name in names),
         alerts_silenced=0,
         silences=(),
+        noticed={key: since for key, since in view.noticed.items() if _visible(key, names)},
     )
 
 
@@ -51,6 +52,12 @@ def of_task(view: View, name: str, changes: tuple[Change, ...]) -> View:
         alerts=tuple(one for one in view.alerts if one.of == "task" and one.name == name),
         alerts_silenced=0,
     )
+
+
+def _visible(key: str, tasks: set[str]) -> bool:
+    """Of a finding: about something else than a task, or about one of these."""
+    subject, name = key.split("/")[:2]
+    return subject != "task" or name in tasks
 
 
 def _matches(selector: str, task: TaskRow) -> bool:

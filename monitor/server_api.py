@@ -18,6 +18,7 @@ import msgspec
 from replicator.cli.task import client_tls
 from replicator.errors import ProcessError, ReplicatorError
 from replicator.host.network import is_loopback
+from replicator.model.decoding import from_json
 from replicator.net.http_transport import CheckedTransport
 
 MOST_BYTES: Final = 8 << 20
@@ -142,7 +143,7 @@ class ServerApi:
         if answer.status_code == 204:
             return Answer(status=204, replayed=replayed)
         try:
-            content = msgspec.json.decode(data, type=dict[str, Any])
+            content = from_json(data, dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError):
             content = {}
         error = content.get("error")

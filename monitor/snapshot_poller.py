@@ -10,6 +10,7 @@ import msgspec
 
 from monitor.feed import Feed
 from monitor.formatting import stamp
+from monitor.problems.noticed import Noticed
 from monitor.render import Renderer
 from monitor.role_changes import Change
 from monitor.snapshot_history import SnapshotHistory
@@ -70,6 +71,7 @@ class SnapshotPoller:
             stale_reason="not read yet",
             connecting=True,
         )
+        self._noticed = Noticed()
         self._stop = threading.Event()
         self._publishing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="monitor-poller", daemon=True)
@@ -163,7 +165,7 @@ class SnapshotPoller:
             self._put(view)
 
     def _put(self, view: View) -> None:
-        view = self._marked(view)
+        view = msgspec.structs.replace(self._marked(view), noticed=self._noticed.note(view))
         self._feed.publish(self._renderer.fragments(view, _now_ms()))
         self._view = view  # last: who sees us ready finds the page there
 

@@ -18,22 +18,24 @@ from monitor import formatting
 from monitor.filtering import Facts, facts
 from monitor.task_state import LAG_BAD_S, LAG_WARN_S
 from monitor.view import TaskRow
+from replicator.model.decoding import from_json
 
 LEASE_SHOWN: Final = 2.0
 """Seconds up to which the rest of a lease is shown: that of a healthy one is another figure each second, and all rows
 would be sent to all browsers again."""
-PASSING: Final = ("lag", "behind", "rate", "headroom", "event", "checkpoint", "position")
+PASSING: Final = ("lag", "behind", "transactions", "rate", "headroom", "event", "checkpoint", "position")
 """Facts that change from second to second. They are not in the row, but with its values."""
-_CELL: Final = re.compile(r'data-cell="(\w+)"></')
+_CELL: Final = re.compile(r'data-cell="(\w+)"([^>]*)></')
 _PATH: Final = '<path d=""/>'
 
 
 class Values(msgspec.Struct, frozen=True, array_like=True):
-    """Of one row; static/cells.js has the same order. `lag`, `behind`, `rate`, `position`, `headroom`: as they are
-    shown, else numbers as in `Facts`."""
+    """Of one row; static/cells.js has the same order. `lag`, `behind`, `transactions`, `rate`, `position`,
+    `headroom`: as they are shown, else numbers as in `Facts`."""
 
     lag: str
     behind: str
+    transactions: str
     rate: str
     position: str
     headroom: str
@@ -41,6 +43,7 @@ class Values(msgspec.Struct, frozen=True, array_like=True):
     checkpoint_ms: int
     lag_s: float | None
     behind_bytes: int | None
+    behind_transactions: int | None
     rows_per_s: float | None
     headroom_s: float | None
 
@@ -55,6 +58,7 @@ def values(task: TaskRow) -> Values:
     return Values(
         formatting.lag(task.lag_s, at_most=task.lag_at_most) if task.leads else "–",
         "–" if task.behind_bytes is None else formatting.size(task.behind_bytes),
+        "" if task.behind_transactions is None else f"{formatting.count(task.behind_transactions)} tx",
         "–" if known.rate is None else formatting.count(known.rate),
         task.position or "–",
         "–" if task.retention_headroom_s is None else formatting.duration(task.retention_headroom_s),
@@ -62,6 +66,7 @@ def values(task: TaskRow) -> Values:
         task.checkpoint_ms,
         None if known.lag is None else round(known.lag, 3),
         task.behind_bytes,
+        task.behind_transactions,
         None if known.rate is None else round(known.rate, 3),
         None if known.headroom is None else round(known.headroom),
     )
@@ -127,15 +132,16 @@ def filled(key: str, fragments: Mapping[str, str], now_ms: int) -> str:
     kind, _, name = key.partition(":")
     if kind != "tasks":
         return text
-    found = msgspec.json.decode(fragments[f"values:{name}"], type=Values)
+    found = from_json(fragments[f"values:{name}"], Values)
     cells = {
         "lag": markup.escape(found.lag),
         "behind": found.behind,
+        "transactions": found.transactions,
         "rate": found.rate,
         "position": markup.escape(found.position),
         "headroom": found.headroom,
         "event": formatting.ago(found.event_ms, now_ms) if found.event_ms else "–",
         "checkpoint": formatting.ago(found.checkpoint_ms, now_ms),
     }
-    text = _CELL.sub(lambda cell: f'data-cell="{cell[1]}">{cells[cell[1]]}</', text)
+    text = _CELL.sub(lambda cell: f'data-cell="{cell[1]}"{cell[2]}>{cells[cell[1]]}</', text)
     return text.replace(_PATH, f'<path d="{fragments[f"sparks:{name}"]}"/>', 1)

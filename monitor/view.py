@@ -17,6 +17,8 @@ from replicator.alerts.rule import Severity
 from replicator.alerts.silence import Silence
 from replicator.coordination.leadership.grace import LEASE
 from replicator.coordination.records import AddressFigures, CoreCounts, LiveFigures
+from replicator.model.checkpoint import ApplyMode
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.histogram import Histogram
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
@@ -59,7 +61,9 @@ class TaskRow(LiveFigures, kw_only=True):
         desired: what operators want: "running", "paused" or "deleted"; actual: what the first Core in the queue does.
         desired_by, desired_ms, desired_reason: who ordered it, when and why.
         labels: of the configuration.
-        conflicts: rows at the target that were not what the source says they were.
+        conflicts: rows at the target that were not what the source says they were; conflict_counts: of
+            these by policy and kind.
+        apply_mode: how rows are written at a target that is a database: "binlog" or "sql"; else None.
         skipped: transactions that were left out because a task has written them.
         quarantined: tables whose rows are left out now, since when and why.
         snapshot: of the source's rows, the present or the last one; None without one.
@@ -117,6 +121,8 @@ class TaskRow(LiveFigures, kw_only=True):
     inflight_limit_bytes: int | None = None
     dead_letters: int = 0
     conflicts: int = 0
+    conflict_counts: ConflictCounts = ()
+    apply_mode: ApplyMode | None = None
     skipped: int = 0
     quarantined: tuple[str, ...] = ()
     snapshot: SnapshotReport | None = None
@@ -263,6 +269,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         alerts: the worst first; alerts_silenced: further ones that are silenced.
         alert_code, alert_problem, alert_problem_ms: why this Monitor can't send messages, and since when.
         silences: in ZooKeeper, also those that are over.
+        noticed: key of a finding without a time -> since when this Monitor has seen it.
     """
 
     root: str
@@ -295,6 +302,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     alert_problem: str = ""
     alert_problem_ms: int = 0
     silences: tuple[Silence, ...] = ()
+    noticed: dict[str, int] = {}
 
     @property
     def lease_s(self) -> int:

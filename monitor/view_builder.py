@@ -20,7 +20,7 @@ from monitor.view import AddressView, MachineView, MaintenanceView, MemberView, 
 from replicator.config import endpoints
 from replicator.coordination.addresses.book import AddressNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview
-from replicator.model.checkpoint import Checkpoint
+from replicator.model.checkpoint import Checkpoint, apply_mode
 from replicator.model.quarantine import Quarantined
 from replicator.model.snapshot_report import SnapshotReport, report
 
@@ -138,6 +138,8 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...], reaches
         transactions=checkpoint.transactions if checkpoint else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         conflicts=checkpoint.conflicts if checkpoint else 0,
+        conflict_counts=checkpoint.conflict_counts if checkpoint else (),
+        apply_mode=apply_mode(checkpoint, endpoints.sink_type(task.config)),
         skipped=checkpoint.skipped if checkpoint else 0,
         quarantined=tuple(_shown(mark) for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
         snapshot=_snapshot(checkpoint, paused=task.orders.snapshots.paused),

@@ -23,6 +23,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
         of_machine: else of a task.
         choice: what has to be chosen first: "to" (a host), "table", "position", or "" for nothing.
         hint: what it does, in one sentence.
+        flags: that its command always has; reasoned: the API takes a reason.
     """
 
     name: str
@@ -35,6 +36,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     checked: bool = True
     of_machine: bool = False
     choice: str = ""
+    flags: tuple[str, ...] = ()
+    reasoned: bool = True
 
 
 _ALL: Final = (
@@ -78,6 +81,17 @@ _ALL: Final = (
         words="task restart",
         verb="restart",
         hint="Ends the worker process at a transaction boundary and starts another one on the same Core.",
+    ),
+    Action(
+        name="check",
+        title="Check",
+        done="The check was ordered. Its result is on the page of checks after some seconds.",
+        words="check",
+        verb="check",
+        checked=False,
+        flags=("--via-core",),
+        reasoned=False,
+        hint="Checks configuration, source and sink from the host of the Core that leads the task. Nothing is changed.",
     ),
     Action(
         name="position",

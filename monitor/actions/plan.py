@@ -65,7 +65,7 @@ def path_of(action: Action, name: str) -> str:
 
 
 def body_of(action: Action, arguments: Mapping[str, str], reason: str) -> dict[str, str]:
-    return {**action.arguments, **arguments} | ({"reason": reason[:200]} if reason else {})
+    return {**action.arguments, **arguments} | ({"reason": reason[:200]} if reason and action.reasoned else {})
 
 
 def commands(
@@ -78,7 +78,8 @@ def commands(
         options["--transaction-start"] = ""
     if action.arguments.get("release"):
         options["--release"] = ""
-    if reason:
+    options.update(dict.fromkeys(action.flags, ""))
+    if reason and action.reasoned:
         options["--reason"] = reason[:200]
     return command(
         action.words,

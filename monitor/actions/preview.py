@@ -30,6 +30,7 @@ def of_task(action: Action, task: Mapping[str, Any], dry_run: Mapping[str, Any])
         "switchover": _switchover,
         "retry": _retry,
         "restart": _restart,
+        "check": _check,
         "position": _position,
         "lift-quarantine": _lift,
     }[action.name]
@@ -88,6 +89,14 @@ def _restart(task: Mapping[str, Any], _: Mapping[str, Any]) -> list[Line]:
     return [
         Line(f"It is {_where(task)}. Its worker ends at a transaction boundary; another one continues from there."),
         Line("It stays on the same Core. No row is lost or sent twice."),
+    ]
+
+
+def _check(task: Mapping[str, Any], _: Mapping[str, Any]) -> list[Line]:
+    if not task.get("host"):
+        return [Line("No Core leads the task: nothing can check it from there.", tone="warn")]
+    return [
+        Line(f"The Core on {task['host']} checks it, with its network and its secrets. The task continues meanwhile.")
     ]
 
 

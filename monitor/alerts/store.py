@@ -10,6 +10,7 @@ import msgspec
 
 from monitor.sqlite_file import opened
 from replicator.alerts.evaluation import Active, Change, Ended, Key
+from replicator.model.decoding import from_json
 
 _FORMAT: Final = 1
 KEPT: Final = 10_000
@@ -47,7 +48,7 @@ class AlertStore:
         found = {}
         for (data,) in self._db.execute("SELECT data FROM active"):
             try:
-                one = msgspec.json.decode(data, type=Active)
+                one = from_json(data, Active)
             except msgspec.DecodeError:
                 continue
             found[one.key] = one
@@ -70,7 +71,7 @@ class AlertStore:
         found = []
         for (data,) in self._db.execute("SELECT data FROM ended ORDER BY id DESC LIMIT ?", (most,)):
             try:
-                found.append(msgspec.json.decode(data, type=Past))
+                found.append(from_json(data, Past))
             except msgspec.DecodeError:
                 continue
         return found

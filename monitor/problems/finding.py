@@ -20,7 +20,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         severity: as in `task_state.TROUBLE`.
         one, many: the predicate for one name and for several: "has FAILED", "have FAILED".
         cause: why, "" if the predicate says it.
-        since_ms: when it began, 0: unknown.
+        since_ms: when it began, 0: unknown; at_least: or earlier.
         effect: what it means for consumers.
         todo: what to do, as a sentence; "" where a command is enough.
         command: to copy; {names} is replaced by the names.
@@ -36,10 +36,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cause: str = ""
     code: str = ""
     since_ms: int = 0
+    at_least: bool = False
     effect: str = ""
     todo: str = ""
     command: str = ""
     terms: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same from view to view. Names of tasks have no slash."""
+        return f"{self.subject}/{self.name}/{self.kind}/{self.code}"
 
 
 def source_place(task: TaskRow) -> str:

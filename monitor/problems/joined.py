@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
@@ -34,7 +34,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         key: the same from view to view, as long as the cause is the same.
         names: of tasks, machines and others, sorted; shown: those that are written; more: how many are not.
         noun: what they are, for several.
-        since_ms: when the first one began, 0: unknown.
+        since_ms: when the first one began, 0: unknown; at_least: or earlier, as this Monitor has found it so.
         commands: to copy.
         query: of the filter that shows the tasks, "" for others than tasks.
     """
@@ -50,6 +50,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     cause: str = ""
     code: str = ""
     since_ms: int = 0
+    at_least: bool = False
     effect: str = ""
     todo: str = ""
     commands: tuple[str, ...] = ()
@@ -66,15 +67,20 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{who} {self.predicate}"
 
 
-def problems(view: View) -> tuple[Problem, ...]:
+def findings(view: View) -> Iterator[Finding]:
     """Of the last figures; nothing while nothing was read."""
-    if not view.read_ms:
-        return ()
-    found = chain(
-        chain.from_iterable(of_task(task, view.read_ms) for task in view.tasks), of_others(view, view.read_ms)
-    )
+    if view.read_ms:
+        for task in view.tasks:
+            yield from of_task(task, view.read_ms)
+        yield from of_others(view, view.read_ms)
+
+
+def problems(view: View) -> tuple[Problem, ...]:
+    """The lines of all findings. Since when something is so that no record has a time of, the Monitor has noticed."""
     groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in found:
+    for finding in findings(view):
+        if not finding.since_ms and finding.key in view.noticed:
+            finding = msgspec.structs.replace(finding, since_ms=view.noticed[finding.key], at_least=True)
         # The same predicate for several has the same address, host or group in it.
         groups.setdefault((finding.kind, finding.many, finding.code), []).append(finding)
     joined = chain.from_iterable(map(_by_cause, groups.values()))
@@ -112,6 +118,7 @@ def _joined(findings: list[Finding], cause: str) -> Problem:
         cause=cause,
         code=first.code,
         since_ms=min(begun, default=0),
+        at_least=any(finding.at_least for finding in findings),
         effect=first.effect if one else _plural(first.effect),
         todo=first.todo,
         commands=tuple(_commands(first, names)),
@@ -144,13 +151,10 @@ _SEVERAL: Final = (
 
 
 def _commands(finding: Finding, names: Iterable[str]) -> list[str]:
+    if not finding.command:
+        return []
     listed = [shlex.quote(name) for name in names]
-    commands = []
-    if finding.command:
-        commands.append(finding.command.replace("{names}", " ".join(listed) if len(listed) <= NAMED else "NAME"))
-    if finding.code:
-        commands.append(f"replicator docs {finding.code}")
-    return commands
+    return [finding.command.replace("{names}", " ".join(listed) if len(listed) <= NAMED else "NAME")]
 
 
 def _query(finding: Finding, names: tuple[str, ...]) -> str:

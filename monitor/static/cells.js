@@ -4,9 +4,11 @@ import { duration, now, setText } from "./clock.js";
 
 // The order of `Values` in monitor/task_rows.py.
 export function valuesOf(json) {
-  const [lag, behind, rate, position, headroom, event, checkpoint, lagS, behindBytes, rowsPerS, headroomS] = JSON.parse(json);
-  const facts = { lag: lagS, behind: behindBytes, rate: rowsPerS, headroom: headroomS, event, checkpoint, position: position === "–" ? "" : position };
-  return { shown: { lag, behind, rate, position, headroom }, times: { event, checkpoint }, facts };
+  const [
+    lag, behind, transactions, rate, position, headroom, event, checkpoint, lagS, behindBytes, behindTransactions, rowsPerS, headroomS,
+  ] = JSON.parse(json);
+  const facts = { lag: lagS, behind: behindBytes, transactions: behindTransactions, rate: rowsPerS, headroom: headroomS, event, checkpoint, position: position === "–" ? "" : position };
+  return { shown: { lag, behind, transactions, rate, position, headroom }, times: { event, checkpoint }, facts };
 }
 
 function showTime(cell, ms) {

@@ -3,24 +3,30 @@
 
 document.documentElement.classList.add("can-copy");
 
-async function copied(code) {
+async function copied(code, text) {
   try {
-    await navigator.clipboard.writeText(code.textContent); // undefined over plain HTTP on the network
+    await navigator.clipboard.writeText(text); // undefined over plain HTTP on the network
     return true;
   } catch {
+    const shown = code.textContent;
+    if (shown !== text) code.textContent = text; // what is copied is what can be seen and selected
     getSelection().selectAllChildren(code);
     try {
-      return document.execCommand("copy");
+      if (!document.execCommand("copy")) return false;
     } catch {
       return false;
     }
+    if (shown !== text) code.textContent = shown;
+    return true;
   }
 }
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
   if (!button) return;
-  const done = await copied(button.parentElement.querySelector("code"));
+  const code = button.parentElement.querySelector("code");
+  const name = (button.dataset.name ??= button.textContent);
+  const done = await copied(code, button.dataset.text ?? code.textContent);
   button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
-  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  setTimeout(() => { button.textContent = name; }, 2000);
 });

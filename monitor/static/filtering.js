@@ -9,7 +9,9 @@ const DESCENDING = new Set(["lag", "behind", "rate", "standbys", "epoch"]);
 const AGES = new Set(["event", "checkpoint", "takeover"]);
 
 export const TEXTS = ["name", "state", "host", "standby", "label", "group", "source", "sink", "code", "note", "version", "is"];
-export const NUMBERS = ["lag", "behind", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config"];
+export const NUMBERS = [
+  "lag", "behind", "transactions", "rate", "event", "checkpoint", "headroom", "takeover", "standbys", "epoch", "config", "pid",
+];
 export const ORDERS = [
   "name", "state", "source", "host", "standbys", "lag", "behind", "rate", "event", "position", "checkpoint", "epoch",
   "headroom", "takeover", "version",

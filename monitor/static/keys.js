@@ -1,7 +1,7 @@
 // Keys of all pages; a page adds those that only it has.
 
 const SEQUENCE_MS = 1500;
-const PLACES = { t: "/#h-tasks", o: "/", a: "/alerts", m: "/machines", u: "/audit" };
+const PLACES = { t: "/#h-tasks", o: "/", a: "/alerts", m: "/machines", u: "/audit", d: "/docs" };
 
 const actions = new Map();
 let begun = -Infinity; // when `g` was pressed
@@ -13,7 +13,7 @@ export function bind(key, action) {
 function go(letter) {
   const address = PLACES[letter];
   const path = address?.split("#", 1)[0];
-  const known = document.querySelector(`header nav a[href="${path}"]`);
+  const known = document.querySelector(`header nav a[href="${path}"], footer a[href="${path}"]`);
   if (!known) return;
   if (path !== location.pathname) location.assign(address);
   else if (address.includes("#")) document.getElementById(address.split("#")[1])?.scrollIntoView();

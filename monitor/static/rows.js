@@ -4,10 +4,10 @@ import { fill, valuesOf } from "./cells.js";
 import { morph, morphAttributes, parseAll } from "./morph.js";
 
 const NOTHING = {
-  states: [], state: "", trouble: 0, host: "", standby: [], labels: [], group: "", source: "", sink: "", codes: [],
+  states: [], state: "", trouble: 0, host: "", pid: 0, standby: [], labels: [], group: "", source: "", sink: "", codes: [],
   notes: [], version: "", standbys: 0, epoch: 0, config: 0, takeover: 0,
 };
-const UNKNOWN = { lag: null, behind: null, rate: null, headroom: null, event: 0, checkpoint: 0, position: "" };
+const UNKNOWN = { lag: null, behind: null, transactions: null, rate: null, headroom: null, event: 0, checkpoint: 0, position: "" };
 
 export const rows = new Map(); // by key, in the order of the server
 

@@ -11,6 +11,7 @@ from replicator.coordination.ports import Coordinator, Node
 from replicator.coordination.records import load
 from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.errors import CoordinationError, NodeMissing
+from replicator.model.decoding import from_msgpack
 
 _MOST: Final = 300
 """Of a task: the newest ones."""
@@ -69,7 +70,7 @@ def _statement(path: str, node: Node) -> Statement | None:
         part = load(SchemaPart, node.data, path)
         if part.kind not in ("ddl", "set") or part.count != 1:
             return None
-        record = msgspec.msgpack.decode(part.data, type=_Record)
+        record = from_msgpack(part.data, _Record)
     except (CoordinationError, msgspec.MsgspecError):
         return None
     where = f"{record.position.file}:{record.position.offset}" if record.position.file else ""

@@ -81,7 +81,7 @@ class TaskPages:
             try:
                 content = await tab.content(asked)
             except ProcessError as error:
-                return refused(error, 422)
+                return self._documents.refused(request, error, task_name=asked.task.name)
             home = task_page(asked.task.name)
             links = tuple(Link(f"{home}/{one.key}" if one.key else home, one.title, one is tab) for one in self._tabs)
             query = f"?{request.url.query}" if request.url.query else ""

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dev import plain_http
 from replicator.coordination.clock import now_ms
 from replicator.coordination.records import TokenRecord, dump, load
 from tests.security.site import NAME, PASSWORD, PROD, Site, code
@@ -29,7 +30,7 @@ def last(site: Site) -> dict[str, Any]:
 
 
 def stranger(site: Site) -> httpx.Client:
-    return httpx.Client(base_url=site.http.base_url, trust_env=False, timeout=30)
+    return plain_http.client(site.http.base_url)
 
 
 def unchanged(site: Site) -> bool:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from dev import plain_http
 from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.access import idempotency
 from replicator.coordination.access.idempotency import Requests, record_id
@@ -27,7 +28,7 @@ def other(site: Site) -> Iterator[httpx.Client]:
     """A second Server of the same ensemble."""
     app = create_app(site.world.ensemble.session(), Layout(), Access(TOKEN), TableDefinitions)
     headers = {"authorization": f"Bearer {TOKEN}"}
-    with serving(app) as url, httpx.Client(base_url=f"{url}/api/v1", headers=headers, trust_env=False) as http:
+    with serving(app) as url, plain_http.client(f"{url}/api/v1", headers=headers) as http:
         yield http
 
 

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import httpx
 import msgspec
 import pytest
 from starlette.requests import Request
 
+from dev import plain_http
 from monitor.actions.catalog import Rights
 from monitor.actions.plan import seen_of_task
 from monitor.formatting import task_page
@@ -26,7 +26,7 @@ from replicator.errors import ProcessError
 from tests.support.waiting import eventually
 from tests.unit.monitor.acting import BLUE, PASSWORD, RED, Acting, confirmed, stage, text
 
-ACTIONS = ("pause", "resume", "switchover", "retry", "restart", "position", "lift-quarantine")
+ACTIONS = ("pause", "resume", "switchover", "retry", "restart", "check", "position", "lift-quarantine")
 
 
 @pytest.fixture
@@ -157,14 +157,14 @@ def test_after_the_logout_a_form_does_nothing(site: Acting) -> None:
 def test_a_login_has_a_new_session(site: Acting) -> None:
     """Session fixation: a key that somebody set before the login opens nothing after it."""
     planted, login = {"cookie": "replicator=chosen-by-somebody-else"}, {"user": "olga", "password": PASSWORD}
-    with httpx.Client(base_url=site.served.url, trust_env=False) as other:
+    with plain_http.client(site.served.url) as other:
         first = other.post("/login", data=login, headers=planted).cookies["replicator"]
         assert first != "chosen-by-somebody-else"
         assert other.get("/api/state", headers=planted).status_code == 401
         second = other.post("/login", data=login).cookies["replicator"]
         assert second != first
         ended = {"cookie": f"replicator={first}"}
-    answer = httpx.get(f"{site.served.url}/api/state", headers=ended, trust_env=False)
+    answer = plain_http.get(f"{site.served.url}/api/state", headers=ended)
     assert answer.status_code == 401, "a login ends the session before it"
 
 

@@ -23,6 +23,7 @@ from replicator.coordination.access.tokens import Tokens
 from replicator.coordination.access.users import Users
 from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
+from tests.support.api import CHEAP
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import Bus, night
 from tests.unit.monitor.test_app import Served
@@ -42,7 +43,7 @@ class Site:
         core.stand("task_red", "RUNNING")
         core.stand("task_blue", "STANDBY")
         core.report()
-        self.users = Users(self.bus.admin, self.bus.layout)
+        self.users = Users(self.bus.admin, self.bus.layout, CHEAP)
         self.tokens = Tokens(self.bus.admin, self.bus.layout)
         self.users.create("ann", PASSWORD, "viewer", "", "test")
         self.users.create("red", PASSWORD, "viewer", "team=red", "test")

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dev import plain_http
 from replicator.config.load import load_task
 from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.registry import Registry
@@ -22,7 +23,7 @@ from tests.security.site import NAME, PASSWORD, PROD, TEST, Site, code
 
 
 def anonymous(site: Site) -> httpx.Client:
-    return httpx.Client(base_url=site.http.base_url, trust_env=False, timeout=30)
+    return plain_http.client(site.http.base_url)
 
 
 def test_table_has_all_operations_and_no_others(site: Site) -> None:

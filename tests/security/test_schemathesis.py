@@ -28,7 +28,7 @@ from replicator.model.principal import ROLES, Role
 from server.app import Access, create_app
 from server.examples import CONFIG
 from server.permissions import RULES
-from tests.support.api import TOKEN
+from tests.support.api import CHEAP, TOKEN
 
 CHECKS: list[Any] = [status_code_conformance, content_type_conformance, response_schema_conformance]
 BUDGET = settings(
@@ -48,7 +48,7 @@ class Generated:
 
     def __init__(self, role: Role | None) -> None:
         ensemble, layout = MemoryEnsemble(), Layout()
-        self._tokens, self._users = Tokens(ensemble.session(), layout), Users(ensemble.session(), layout)
+        self._tokens, self._users = Tokens(ensemble.session(), layout), Users(ensemble.session(), layout, CHEAP)
         self._registry = Registry(ensemble.session(), layout)
         self._role = role
         app = create_app(ensemble.session(), layout, Access(TOKEN), TableDefinitions)

@@ -13,7 +13,7 @@ from replicator.alerts.condition import names, thresholds
 from replicator.alerts.durations import seconds, written
 from replicator.alerts.figures import FIGURES
 from replicator.alerts.rule_file import load, rules, shipped
-from replicator.cli.docs_pages import sections
+from replicator.documentation.pages import sections
 from replicator.errors import ProcessError
 
 OWN = """

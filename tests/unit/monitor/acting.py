@@ -9,12 +9,14 @@ from typing import Any
 
 import httpx
 
+from dev import plain_http
+from monitor.alerts.alerting import Alerting
 from monitor.server_api import ServerApi
 from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.access.tokens import Tokens
 from replicator.coordination.access.users import Users
 from server.app import Access, create_app
-from tests.support.api import TOKEN, serving
+from tests.support.api import CHEAP, TOKEN, serving
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import Bus, Core
 from tests.unit.monitor.test_app import Served
@@ -27,7 +29,13 @@ class Acting:
     """`server`: another address than that of a Server in memory."""
 
     def __init__(
-        self, *, server: str = "", require_login: bool = True, seconds: float = 10.0, process: str = ""
+        self,
+        *,
+        server: str = "",
+        require_login: bool = True,
+        seconds: float = 10.0,
+        process: str = "",
+        alerting: Alerting | None = None,
     ) -> None:
         self.bus = Bus()
         for name in (RED, BLUE):
@@ -37,7 +45,7 @@ class Acting:
         for name in (RED, BLUE):
             self.stand(self.first, name, "running")
             self.stand(self.second, name, "standby")
-        users = self.users = Users(self.bus.admin, self.bus.layout)
+        users = self.users = Users(self.bus.admin, self.bus.layout, CHEAP)
         self.tokens = Tokens(self.bus.admin, self.bus.layout)
         users.create("vera", PASSWORD, "viewer", "", "test")
         users.create("olga", PASSWORD, "operator", "", "test")
@@ -47,7 +55,7 @@ class Acting:
         app = create_app(self.bus.session(), self.bus.layout, Access(TOKEN), TableDefinitions)
         self.server = self._stack.enter_context(serving(app))
         self.api = ServerApi(server or self.server, seconds=seconds)
-        self.served = Served(self.bus, require_login=require_login, api=self.api, process=process)
+        self.served = Served(self.bus, require_login=require_login, api=self.api, process=process, alerting=alerting)
         self.http = self.served.client
         self.http.timeout = 20.0
         self._stack.callback(self.served.close)
@@ -90,7 +98,7 @@ class Acting:
 
     def direct(self) -> httpx.Client:
         headers = {"authorization": f"Bearer {TOKEN}"}
-        return httpx.Client(base_url=f"{self.server}/api/v1", headers=headers, trust_env=False, timeout=10)
+        return plain_http.client(f"{self.server}/api/v1", headers=headers, timeout=10)
 
     def task(self, name: str = RED) -> dict[str, Any]:
         with self.direct() as http:

@@ -14,7 +14,7 @@ TASKS: Final = (
         name="orders_to_lake", state="running", states=("running",), host="host-a", standby=("host-b", "host-c"),
         labels=("env=prod", "team=web"), source="mysql db1:3306", sink="t, debezium, kafka kafka-1:9092", standbys=2,
         version="0.1.0", epoch=4294971000, lag=0.02, rate=812.0, event=NOW - 300,
-        behind=5_400_000.0, checkpoint=NOW - 900,
+        behind=5_400_000.0, transactions=12.0, pid=4711, checkpoint=NOW - 900,
         position="binlog.000042:8", takeover=NOW - 86_400_000, headroom=259_200.0,
     ),
     Facts(
@@ -43,7 +43,8 @@ QUERIES: Final = (
     "\"no standby\"", "\"no", "is:problem", "!is:problem", "is:retrying", "lag>30", "lag>=47", "lag<1", "lag<=0.02",
     "lag=47", "lag:47", "lag>", "lag>x", "!lag>30", "lag>0.01m", "lag<1h", "rate>0.5k", "rate=0", "event>20m",
     "checkpoint>1min", "takeover<2h", "!takeover<2h", "headroom<4d",
-    "behind>5mb", "behind<=5400kb", "behind>1gb", "!behind>0", "standbys<1", "standbys=1", "epoch:7", "config=3",
+    "behind>5mb", "behind<=5400kb", "behind>1gb", "!behind>0",
+    "transactions>=12", "!transactions<13", "pid:4711", "standbys<1", "standbys=1", "epoch:7", "config=3",
     "version:0.2", "sate:failed", "state:failed label:env=prod host:b", "a b", "name:billing", "name:crm,blue",
     "lag>30 !zeta", "!\"", "name:", "lag>99999999999999999999", "état:x", "İ", "\u2003blue", "!name:crm state:r",
 )  # fmt: skip

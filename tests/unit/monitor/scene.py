@@ -28,6 +28,7 @@ from replicator.coordination.records import (
     load,
 )
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.conflicts import ConflictCount
 from replicator.model.position import Position
 from replicator.model.snapshot import OpenTable, SnapshotProgress
 from replicator.model.verification import VerificationReport, VerifiedTable, merged
@@ -107,6 +108,7 @@ class Bus:
         host: str = "db1.shop.internal",
         configured: bool = True,
         labels: object = None,
+        sink: dict[str, object] | None = None,
         **source: object,
     ) -> None:
         config: dict[str, object] = {
@@ -119,7 +121,7 @@ class Bus:
                 "password": "env:PW",
                 **source,
             },
-            "sink": {"type": "kafka", "bootstrap_servers": ["kafka1.internal:9092", "kafka2.internal:9092"]},
+            "sink": sink or {"type": "kafka", "bootstrap_servers": ["kafka1.internal:9092", "kafka2.internal:9092"]},
             "labels": labels or {},
         }
         self.admin.create(
@@ -144,6 +146,7 @@ class Bus:
         rows: int = 0,
         dead_letters: int = 0,
         conflicts: int = 0,
+        by_sql: bool = False,
         snapshot: SnapshotProgress | None = None,
     ) -> None:
         checkpoint = Checkpoint(
@@ -154,6 +157,8 @@ class Bus:
             transactions=rows // 3,
             dead_letters=dead_letters,
             conflicts=conflicts,
+            by_sql=by_sql,
+            conflict_counts=(ConflictCount("keep_target", "missing", conflicts - 1),) if conflicts else (),
         )
         path = self.layout.last_commit(name)
         data = dump(CommitRecord(epoch=epoch, checkpoint=checkpoint))

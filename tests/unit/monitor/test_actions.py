@@ -91,6 +91,18 @@ def test_the_name_has_to_be_typed(site: Acting) -> None:
     assert site.task()["desired"] == "running"
 
 
+def test_a_check_is_ordered(site: Acting) -> None:
+    site.log_in("olga")
+    page = site.http.get(f"/tasks/{RED}/actions/check")
+    assert "The Core on host-a checks it" in text(page) and 'name="reason"' not in page.text
+    assert f"replicator check --via-core --server {site.server} {RED}" in text(page)
+    answer = site.send("check", site.form("check"))
+    assert (answer.status_code, stage(answer)) == (200, "done"), text(answer)
+    (entry,) = site.audit(operation="checkTask")
+    assert entry["by"] == "olga"
+    assert f'href="/tasks/{RED}/actions/check"' in site.http.get(f"/tasks/{RED}/checks").text
+
+
 def test_a_form_that_is_sent_twice_is_done_once(site: Acting) -> None:
     site.log_in("olga")
     fields = site.form("restart")

@@ -16,6 +16,7 @@ import uvicorn
 from starlette.routing import Mount, Route
 
 from monitor.access import Access
+from monitor.alerts.alerting import Alerting
 from monitor.app import create_app
 from monitor.server_api import ServerApi
 from replicator.coordination.access.logins import Logins
@@ -38,9 +39,13 @@ class Served:
         verify: ssl.SSLContext | bool = False,
         api: ServerApi | None = None,
         process: str = "",
+        alerting: Alerting | None = None,
+        suspended: bool = False,
     ) -> None:
         self.bus = bus
         self.coordinator: MemoryCoordinator = bus.session()
+        if suspended:  # ZooKeeper is away from the start
+            self.coordinator.suspend()
         self.access = Access(Logins(self.coordinator, bus.layout), required=require_login, offered=api is not None)
         self.app = create_app(
             self.coordinator,
@@ -51,6 +56,7 @@ class Served:
             certificate=certificate,
             api=api,
             process=process,
+            alerting=alerting,
         )
         socket = bind(Address("127.0.0.1", 0))
         own = names("127.0.0.1", "127.0.0.1")
@@ -59,7 +65,7 @@ class Served:
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [socket]}, daemon=True)
         self.thread.start()
         self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=5, verify=verify)
-        eventually(lambda: self.client.get("/healthz/ready").status_code == 200)
+        eventually(lambda: self.client.get("/healthz/ready").status_code == (503 if suspended else 200))
 
     def close(self) -> None:
         self.app.state.feed.close()
@@ -203,6 +209,8 @@ def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
     for path in [
         path.replace("/static", "/static/monitor.js")
         .replace("machines/{name}", "machines/host-a")
+        .replace("docs/{name:path}", "docs/operations")
+        .replace("{code}", "E2206")
         .replace("{name}", "copy_hot_item")
         for path in routes
     ]:

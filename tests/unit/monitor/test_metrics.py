@@ -73,7 +73,20 @@ def test_maintenance_retention_headroom_and_dead_letters() -> None:
     assert found[("bus_source_retention_headroom_seconds", task)] == 19_000
     assert value(view, "bus_dead_letters_total", task=task[0][1], reason="too_large") == 3
     assert found[("bus_target_conflicts_total", task)] == 7
+    kind = {"policy": "keep_target", "kind": "missing"}  # an earlier version has counted one more
+    assert value(view, "bus_target_conflicts_by_kind_total", task=task[0][1], **kind) == 6
     assert found[("bus_task_maintenance", (("task", "prices"),))] == 0
+
+
+@pytest.mark.parametrize(("by_sql", "mode"), [(False, "binlog"), (True, "sql")])
+def test_how_rows_are_applied(*, by_sql: bool, mode: str) -> None:
+    bus = Bus()
+    bus.task("copy", sink={"type": "mariadb", "host": "db2.shop.internal"})
+    assert [name for name, _ in samples(Eye(bus).look()) if "apply_info" in name] == []
+    bus.commit("copy", 7, offset=4, by_sql=by_sql)
+    view = Eye(bus).look()
+    assert value(view, "bus_target_apply_info", task="copy", mode=mode) == 1
+    assert len([name for name, _ in samples(view) if "apply_info" in name]) == 1
 
 
 def test_snapshots() -> None:

@@ -27,7 +27,7 @@ def test_what_fires_is_on_the_page_and_in_the_banner_of_all_pages(served: Served
     failed = next(one for one in firing if one["rule"] == "BusTaskFailed")
     text = unescape(served.client.get("/alerts").text)
     assert f"replicator alert silence BusTaskFailed --task {failed['name']} --for 2h" in text
-    assert failed["summary"] in text and "replicator docs runbooks bustaskfailed" in text
+    assert failed["summary"] in text and 'href="/docs/runbooks#bustaskfailed"' in text
     eventually(lambda: f'data-firing="{len(firing)}"' in served.client.get("/").text)
     assert served.client.get("/api/state").json()["alerts"]
 

@@ -71,6 +71,24 @@ def sections(text: str) -> Iterator[Section]:
         yield Section(heading_text, level, lines[number:end])
 
 
+def anchor(heading: str) -> str:
+    """What a link names the section by, as GitHub makes it: `Lag and outages` -> `lag-and-outages`."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+    return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+
+
+def anchors(text: str) -> list[str]:
+    """One for each heading, in order; a repeated one ends with -1, -2."""
+    found: list[str] = []
+    times: dict[str, int] = {}
+    for section in sections(text):
+        name = anchor(section.heading)
+        count = times.get(name, 0)
+        times[name] = count + 1
+        found.append(f"{name}-{count}" if count else name)
+    return found
+
+
 def matching(text: str, words: str) -> list[Section]:
     """The sections whose heading has all `words`, without those inside of another one that is given."""
     found: list[Section] = []
