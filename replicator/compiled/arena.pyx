@@ -32,7 +32,7 @@ cdef extern from *:
 
 from replicator.model.packed_records import PackedRecords
 
-ABI = 12
+ABI = 13
 SOURCES = (<bytes>REPLICATOR_SOURCES).decode()  # what they were built from: SHA-256 of all of them
 
 
@@ -284,6 +284,14 @@ cdef class Arena:
         if index >= self.count:
             raise IndexError(index)
         return self.tuple_of(index)
+
+    def without_value(self, size_t index):
+        """The same without its value, route and headers: for a record whose value may be given back already."""
+        if index >= self.count:
+            raise IndexError(index)
+        cdef Entry* entry = self.entries + index
+        key = PyBytes_FromStringAndSize(self.bytes.base + entry.at, entry.key) if entry.key >= 0 else None
+        return (self.topics[entry.topic], key, None, self.position(entry.position), entry.row, ())
 
     cdef tuple tuple_of(self, size_t index):
         cdef Entry* entry = self.entries + index

@@ -14,9 +14,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
+from replicator.compiled.pages cimport LARGE, release_pages
 from replicator.compiled.varints cimport varint_at, varint_size
 
-ABI = 12
+ABI = 13
 
 cdef enum:
     HEAD = 61  # the bytes of a batch's header
@@ -64,16 +65,20 @@ cdef inline char* count_at(char* o, uint64_t count) noexcept nogil:
 
 
 cdef class Body:
-    """A batch: room for its header, then `count` records. A buffer, writable.
+    """A batch: room for its header, then `count` records. A buffer, writable; where there is a `value`, that comes behind
+    its first `head` bytes.
 
     Attributes:
-        record: gives the only record; None where there are several.
+        record: gives the only record, without its value where that is apart; None where there are several.
+        value: of the only record, in the memory of its arena: it is too long for a copy. None: the buffer is all.
     """
 
     cdef char* base
     cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t head
     cdef readonly int count
     cdef readonly object record
+    cdef readonly LongValue value
 
     def __dealloc__(self):
         free(self.base)
@@ -85,11 +90,31 @@ cdef class Body:
         PyBuffer_FillInfo(buffer, self, self.base, self.size, False, flags)
 
 
+cdef class LongValue:
+    """The value of a record where its arena has it. A buffer."""
+
+    cdef Arena arena
+    cdef char* base
+    cdef readonly Py_ssize_t size
+
+    def __len__(self):
+        return self.size
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.base, self.size, True, flags)
+
+    def release(self, Py_ssize_t end):
+        """What is before that place is not read again: its memory is given back. The record has no value from then on."""
+        if 0 < end <= self.size:
+            release_pages(self.base, end)
+
+
 ctypedef struct Lane:
     # What becomes the batches of one partition, one batch at a time.
     Out body
     int count
     size_t first  # number of its first record
+    size_t head  # of an only record with a long value: the bytes before that, which is not copied; 0: all are here
     int next  # the first of its closed batches, -1: none
     int last
 
@@ -98,6 +123,7 @@ ctypedef struct Closed:
     size_t size
     int count
     size_t first
+    size_t head
     int next
 
 ctypedef struct Topic:
@@ -245,7 +271,10 @@ cdef class Batches:
                     body.base, closed.base = closed.base, NULL
                     body.size, body.count = closed.size, closed.count
                     if closed.count == 1:
-                        body.record = _located(blocks, closed.first)
+                        arena, index = _located(blocks, closed.first)
+                        body.record = partial(arena.without_value if closed.head else arena.record, index)
+                    if closed.head:
+                        body.head, body.value = closed.head, _long_value(arena, index)
                     found.append((number, lane, body))
                     at = closed.next
         return found
@@ -266,7 +295,7 @@ cdef class Batches:
         closed = self.closed + self.closed_count
         shrink(&lane.body)
         closed.base, closed.size, closed.count = lane.body.base, lane.body.used, lane.count
-        closed.first, closed.next = lane.first, -1
+        closed.first, closed.head, closed.next = lane.first, lane.head, -1
         if lane.last >= 0:
             self.closed[lane.last].next = self.closed_count
         else:
@@ -276,6 +305,7 @@ cdef class Batches:
         lane.body.base = NULL
         lane.body.used = lane.body.room = 0
         lane.count = 0
+        lane.head = 0
         return OK
 
     cdef int _block(self, Arena arena, size_t first, size_t last, int* numbers, size_t base) noexcept nogil:
@@ -331,7 +361,8 @@ cdef class Batches:
         cdef size_t length, wanted
         cdef const char* source = arena.bytes.base + entry.at
         cdef char* o
-        if lane.count and lane.body.used - HEAD + room + own > topic.target and self._close(lane) != OK:
+        cdef bint is_long = value > LARGE
+        if lane.count and (lane.body.used - HEAD + room + own > topic.target or is_long) and self._close(lane) != OK:
             return NO_MEMORY
         if lane.count == 0:
             lane.first = number
@@ -340,6 +371,8 @@ cdef class Batches:
             wanted += wanted // 8 + 4096
             if wanted > topic.target:
                 wanted = topic.target
+            if is_long:
+                wanted = 4096
             if reserve(&lane.body, HEAD + wanted) != OK:
                 return NO_MEMORY
             lane.body.used = HEAD
@@ -350,7 +383,7 @@ cdef class Batches:
         )
         if length + 5 > topic.most:
             return TOO_LARGE
-        if reserve(&lane.body, length + 10) != OK:
+        if reserve(&lane.body, length + 10 - (value if is_long else 0)) != OK:
             return NO_MEMORY
         o = count_at(lane.body.base + lane.body.used, length)
         o[0] = 0
@@ -368,8 +401,11 @@ cdef class Batches:
             o += 1
         else:
             o = count_at(o, value)
-            memcpy(o, source + key, value)
-            o += value
+            if is_long:
+                lane.head = o - lane.body.base
+            else:
+                memcpy(o, source + key, value)
+                o += value
         o = count_at(o, OWN_HEADERS + entry.header_count)
         memcpy(o, source + key + value + route, entry.headers)
         o += entry.headers
@@ -378,12 +414,21 @@ cdef class Batches:
         memcpy(o, digits, digit_count)
         lane.body.used = o + digit_count - lane.body.base
         lane.count += 1
-        return OK
+        return self._close(lane) if is_long else OK
 
 
-cdef _located(blocks, size_t number):
+cdef tuple _located(blocks, size_t number):
     for arena, first, last in blocks:
         if number < last - first:
-            return partial(arena.record, first + number)
+            return arena, first + number
         number -= last - first
     raise IndexError(number)
+
+
+cdef LongValue _long_value(Arena arena, size_t index):
+    cdef Entry* entry = arena.entries + index
+    cdef LongValue value = LongValue.__new__(LongValue)
+    value.arena = arena
+    value.base = arena.bytes.base + entry.at + (entry.key if entry.key > 0 else 0)
+    value.size = entry.value
+    return value

@@ -12,7 +12,7 @@ from replicator.compiled.arena cimport Arena
 from replicator.compiled.image_records cimport Image, row_at
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, little, put
 
-ABI = 12
+ABI = 13
 
 cdef enum:
     SAME_ORDER = 1  # the changes stay as they are

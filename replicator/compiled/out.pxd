@@ -3,7 +3,7 @@
 # Writers return 0 or NO_MEMORY. None of them needs the interpreter.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
 cdef extern from *:
@@ -47,6 +47,14 @@ cdef inline void shrink(Out* out) noexcept nogil:
         if moved != NULL:
             out.base = moved
             out.room = out.used
+
+
+cdef inline void drop(Out* out, size_t most) noexcept nogil:
+    """Of a buffer that is used again: not of one that has become larger than `most`."""
+    if out.room > most:
+        free(out.base)
+        out.base = NULL
+        out.used = out.room = 0
 
 
 cdef inline int put(Out* out, const void* text, size_t size) noexcept nogil:

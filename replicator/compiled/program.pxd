@@ -5,7 +5,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from replicator.compiled.arena cimport Arena
 from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport Out
-from replicator.compiled.steps cimport Form, Range, Step, Steps
+from replicator.compiled.steps cimport Cut, Form, Range, Step, Steps
+from replicator.compiled.values cimport Value
 
 
 cdef class Program(Steps):
@@ -20,6 +21,9 @@ cdef class Program(Steps):
     cdef int64_t messages
     cdef int64_t written
     cdef int64_t rows
+    cdef bint alone_in_event  # the row at hand is the only one
+    cdef int spends  # whether long values are given up while they are written
+    cdef int long_values
 
     cdef bint matches(self, const uint8_t* p, const uint8_t* end) noexcept nogil
     cdef int prepare_natively(self, Moment* moment) noexcept nogil
@@ -27,9 +31,6 @@ cdef class Program(Steps):
         self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
     ) noexcept nogil
     cdef int _walk(self, int image, const uint8_t** at, const uint8_t* end) noexcept nogil
-    cdef int _verdict(self) noexcept nogil
-    cdef int _verdict_of_python(self) noexcept with gil
-    cdef bint _has_moved(self) noexcept nogil
     cdef int _emit(
         self, Arena arena, Form* forms, int count, int64_t row, uint32_t topic, uint32_t position
     ) noexcept nogil
@@ -40,6 +41,10 @@ cdef class Program(Steps):
     cdef int _message(self, Out* out, Step* step, int64_t row) noexcept nogil
     cdef int _asked(self, Out* out, Step* step, int64_t row) noexcept with gil
     cdef int _value(self, Out* out, Step* step) noexcept nogil
+    cdef int _long_value(self, Out* out, Value* value, Cut* cut) noexcept nogil
+    cdef bint _may_spend(
+        self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
+    ) noexcept nogil
     cdef int _add_repeated(self, int64_t row) noexcept nogil
     cdef _take_texts(self, context)
-    cdef object _decoded(self, const uint8_t* p, const uint8_t* end, object row, Arena arena, object context)
+    cdef object _decoded(self, const uint8_t* p, const uint8_t* end, object row, Arena arena, object context, bint spend=*)

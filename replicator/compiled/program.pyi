@@ -19,5 +19,13 @@ class Program:
         self, b: bytes, s: str, p: int, end: int, row: int, append: Callable[[Record], None], context: Context
     ) -> tuple[int, int]: ...
     def of_images(
-        self, header: bytes, b: bytes, p: int, end: int, row: int, append: Callable[[Record], None], context: Context
+        self,
+        header: bytes,
+        b: bytes,
+        p: int,
+        end: int,
+        row: int,
+        append: Callable[[Record], None],
+        context: Context,
+        spend: bool = False,
     ) -> tuple[int, int] | None: ...

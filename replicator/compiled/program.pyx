@@ -14,22 +14,26 @@ from replicator.compiled.avro cimport put_number
 from replicator.compiled.cells cimport differ, put_cell
 from replicator.compiled.codes cimport NO_AVRO
 from replicator.compiled.event_texts cimport put_texts
-from replicator.compiled.filters cimport Reading, passes, read_value
+from replicator.compiled.large_values cimport put_sliced, sliceable
 from replicator.compiled.moments cimport Moment
-from replicator.compiled.out cimport BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve
+from replicator.compiled.out cimport (
+    BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve,
+)
+from replicator.compiled.pages cimport LARGE, trim_heap
 from replicator.compiled.protobuf cimport close_message, put_count
 from replicator.compiled.raw_images cimport put_columns, put_image
 from replicator.compiled.steps cimport (
-    ASKED, CELL, COLUMNS, COUNT, Cut, Field, HEAD, IMAGE, MESSAGE, MOST_REPEATED, OBJECT, ORDER, REPEATED, ROW, SAME,
-    TABLE_ORDER, TEXT, VALUE,
+    AFTER, ASKED, BEFORE, CELL, COLUMNS, COUNT, Cut, Field, HEAD, IMAGE, MESSAGE, MOST_REPEATED, OBJECT, ORDER, REPEATED,
+    ROW, SAME, TABLE_ORDER, TEXT, VALUE,
 )
 from replicator.compiled.values cimport Value, write_leaf, write_value
 
-ABI = 12
+ABI = 13
 
-cdef enum Verdict:
-    BEFORE = 1
-    AFTER = 2
+cdef enum Spending:
+    KEEPS = 0
+    PROBES = 1  # long values are counted, and not written
+    SPENDS = 2
 
 
 cdef class Program(Steps):
@@ -61,9 +65,12 @@ cdef class Program(Steps):
         done = self._decoded(base + p, base + end, row, append, context)
         return done if done is not None else self.twin()(b, s, p, end, row, append, context)
 
-    def of_images(self, bytes header, bytes b, Py_ssize_t p, Py_ssize_t end, row, append, context):
+    def of_images(self, bytes header, bytes b, Py_ssize_t p, Py_ssize_t end, row, append, context, bint spend=False):
         """As a call, of row images without the header of an event, which is `header`. None: nothing was done, and they
-        need the twin."""
+        need the twin.
+
+        spend: nobody reads the images afterwards, also if this raises: their memory may be given back meanwhile.
+        """
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(b)
         cdef const uint8_t* head = <const uint8_t*>PyBytes_AS_STRING(header)
         cdef Py_ssize_t size = PyBytes_GET_SIZE(header)
@@ -71,9 +78,12 @@ cdef class Program(Steps):
             return None
         if size != self.header_size or not self.matches(head, head + size):
             return None
-        return self._decoded(base + p - size, base + end, row, append, context)  # the header is not read again
+        # The header is not read again.
+        return self._decoded(base + p - size, base + end, row, append, context, spend)
 
-    cdef object _decoded(self, const uint8_t* p, const uint8_t* end, object row, Arena arena, object context):
+    cdef object _decoded(
+        self, const uint8_t* p, const uint8_t* end, object row, Arena arena, object context, bint spend=False
+    ):
         """None, and no records, where the twin has to do it."""
         cdef size_t count = arena.count
         cdef uint32_t topic, position
@@ -90,12 +100,22 @@ cdef class Program(Steps):
             raise MemoryError
         topic, position, first = arena.topic_id(self.topic), <uint32_t>number, row
         self.busy, self.context = True, context
-        if end - p > 4096:
+        if end - p > LARGE:
+            with nogil:
+                trim_heap()
+                spend = spend and self._may_spend(arena, p, end, first, topic, position)
+                self.spends = SPENDS if spend else KEEPS
+                next_row = self.run(arena, p, end, first, topic, position)
+                self.spends = KEEPS
+                self._drop_large()
+        elif end - p > 4096:
             with nogil:
                 next_row = self.run(arena, p, end, first, topic, position)
         else:
             next_row = self.run(arena, p, end, first, topic, position)
         self.busy, self.context = False, None
+        if next_row < 0 and spend and end - p > LARGE:
+            raise MemoryError  # the twin would find zeros
         if next_row < 0:
             del arena[count:]
             return None
@@ -112,6 +132,25 @@ cdef class Program(Steps):
             index += 1
         if reserve(&self.same, BEHIND) != OK:
             raise MemoryError
+
+    # Long rows
+
+    cdef bint _may_spend(
+        self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
+    ) noexcept nogil:
+        """Whether these are the images of one row of which one value is long and written once, where nothing but memory
+        can be missing: all else of the row is written to find that out."""
+        cdef size_t count = arena.count
+        cdef size_t used = arena.bytes.used
+        cdef int64_t next_row
+        cdef int index
+        for index in range(self.step_count):
+            if self.steps[index].kind == IMAGE or self.steps[index].kind == COLUMNS or self.steps[index].kind == CELL:
+                return False
+        self.spends, self.long_values = PROBES, 0
+        next_row = self.run(arena, p, end, row, topic, position)
+        arena.count, arena.bytes.used = count, used
+        return next_row == row + 1 and self.long_values == 1
 
     # One event
 
@@ -138,6 +177,7 @@ cdef class Program(Steps):
         status; then some records may have been appended. `p`: where `matches` was true."""
         cdef int image, status, verdict
         self.written = 0
+        self.alone_in_event = False
         self.first_row = row
         for image in range(MOST_REPEATED):
             self.repeated[image].used = 0
@@ -152,7 +192,10 @@ cdef class Program(Steps):
                     return DECLINED
                 row += 1
                 continue
-            if self.grouped:
+            if self.grouped and row == self.first_row and p >= end:
+                self.alone_in_event = True  # what it repeats is written where it belongs
+                status = OK
+            elif self.grouped:
                 status = self._add_repeated(row)
             elif verdict == AFTER and self.moving:
                 status = self._emit(arena, self.entering, self.entering_count, row, topic, position)
@@ -206,44 +249,6 @@ cdef class Program(Steps):
         self.whole[image].at, self.whole[image].size = bitmap, p - bitmap
         at[0] = p
         return OK
-
-    cdef int _verdict(self) noexcept nogil:
-        """Of the filter: BEFORE and AFTER, where it holds for these images; AFTER alone where rows do not move; 0: not."""
-        cdef int index
-        cdef Reading* reading
-        cdef Cut* cut
-        if not self.native_filter:
-            return self._verdict_of_python()
-        for index in range(self.reading_count):
-            reading = self.readings + index
-            cut = self.cuts + reading.cut
-            if cut.at == NULL:
-                self.registers[index].at = NULL
-            elif not read_value(self.registers + index, reading, cut.at, cut.size):
-                return self._verdict_of_python()
-        index = AFTER if passes(self.tests[1], self.readings, self.registers) else 0
-        if self.moving and passes(self.tests[0], self.readings, self.registers):
-            index |= BEFORE
-        return index
-
-    cdef int _verdict_of_python(self) noexcept with gil:
-        cdef int index
-        cdef Cut* cut
-        try:
-            raws = []
-            for index in range(self.reading_count):
-                cut = self.cuts + self.readings[index].cut
-                raws.append(None if cut.at == NULL else (<const char*>cut.at)[:cut.size])
-            return self.filter_in_python(raws)
-        except Exception:
-            return DECLINED
-
-    cdef bint _has_moved(self) noexcept nogil:
-        cdef int index
-        for index in range(self.compared_count):
-            if differ(self.cuts + self.compared[2 * index], self.cuts + self.compared[2 * index + 1]):
-                return True
-        return False
 
     cdef int _emit(
         self, Arena arena, Form* forms, int count, int64_t row, uint32_t topic, uint32_t position
@@ -320,6 +325,7 @@ cdef class Program(Steps):
     cdef int _write(self, Out* out, Range steps, int64_t row) noexcept nogil:
         cdef Step* step = self.steps + steps.first
         cdef Step* last = self.steps + steps.last
+        cdef Range inner
         cdef size_t start
         cdef int status, kind
         while step < last:
@@ -354,6 +360,9 @@ cdef class Program(Steps):
                 status = put_count(out, self.rows if step.first < 0 else step.first)
             elif kind == ASKED:
                 status = self._asked(out, step, row)
+            elif self.alone_in_event:
+                inner.first, inner.last = step.first, step.last
+                status = self._write(out, inner, row)
             else:
                 status = put(out, self.repeated[step.value].base, self.repeated[step.value].used)
             if status != OK:
@@ -409,9 +418,17 @@ cdef class Program(Steps):
         cdef Value* value = self.values + step.value
         if cut.at == NULL:
             return put_kept(out, step.null, step.null_size)
+        if cut.size > LARGE and self.spends != KEEPS:
+            return self._long_value(out, value, cut)
         if value.leaf.type == NO_AVRO:
             return write_value(out, value, cut.at, cut.size, &self.scratch)
         return write_leaf(out, value, cut.at, cut.size, &self.scratch, &self.json)
+
+    cdef int _long_value(self, Out* out, Value* value, Cut* cut) noexcept nogil:
+        if self.spends == SPENDS:
+            return put_sliced(out, value, cut.at, cut.size, &self.scratch)
+        self.long_values += 1 if value.leaf.type == NO_AVRO and sliceable(value, cut.at, cut.size) else 2
+        return put(out, "\"\"", 2)
 
     cdef int _object(self, Out* out, Step* step, int64_t row) noexcept nogil:
         """`text` and then {members}, or `null` when none is there."""

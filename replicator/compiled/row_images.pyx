@@ -16,6 +16,7 @@ from replicator.compiled.answers cimport (
 )
 from replicator.compiled.json_documents cimport Document, body_at, parse
 from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK
+from replicator.compiled.pages cimport LARGE, trim_heap
 from replicator.compiled.packed_values cimport (
     DECIMAL_MOST, Moment, date_at, datetime_at, decimal_at, little_endian, moment_of, time_at, timestamp_at
 )
@@ -25,7 +26,7 @@ cdef extern from "Python.h":
     int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1
     char* start_of "PyBytes_AS_STRING"(PyObject*)
 
-ABI = 12
+ABI = 13
 
 KINDS = {
     "fixed": FIXED, "year": YEAR, "date": DATE, "datetime": DATETIME, "timestamp": TIMESTAMP, "time": TIME,
@@ -128,8 +129,7 @@ cdef class RowImages:
     def run(self, size_t most, size_t enough):
         """Takes rows apart until `most` of them or `enough` bytes of images are there, or the answer has ended.
 
-        True: that is so, and what follows is known. False: more bytes are wanted. The payload of an ERR packet: the server
-        has sent one.
+        True: that is so, or a long row follows. False: more bytes are wanted. The payload of an ERR packet: one was sent.
         """
         cdef int status
         while True:
@@ -243,8 +243,8 @@ cdef class RowImages:
             return FAILED if status == OK and first == 0xFF else status
         if first != 0:
             return BROKEN
-        if self.count >= most or self.used >= enough:
-            return FULL
+        if self.count >= most or self.used >= enough or (self.count and self.left > LARGE):
+            return FULL  # a long row comes alone
         status = self._need(1 + self.given_bitmap)
         if status != OK:
             return status
@@ -403,6 +403,8 @@ cdef class RowImages:
     cdef int _begin_copy(self, Step* step, size_t head, size_t size) noexcept nogil:
         if step.wanted < 8 and size >> 8 * step.wanted:
             return BROKEN
+        if size > LARGE:
+            trim_heap()  # what the rows before it have left there
         if self._room(step.wanted + size) != OK:
             return NO_MEMORY
         self._consume(head)

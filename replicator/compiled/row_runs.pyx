@@ -9,8 +9,9 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.image_records cimport Image, row_at, value_at
+from replicator.compiled.pages cimport LARGE, trim_heap
 
-ABI = 12
+ABI = 13
 
 
 def runs(blocks, str statement, size_t most):
@@ -139,6 +140,8 @@ def sections(blocks, str statement, size_t most):
 
 
 cdef _joined(str topic, list pieces, size_t size):
+    if size > LARGE:
+        trim_heap()
     cdef bytes images = PyBytes_FromStringAndSize(NULL, size)
     cdef char* out = PyBytes_AS_STRING(images)
     cdef Arena arena

@@ -38,6 +38,10 @@ cdef enum:
     NEVER_CHANGED = -2  # instead of the place of the value that a cell is compared with
     ALWAYS_CHANGED = -1
 
+cdef enum Verdict:  # of a filter
+    BEFORE = 1
+    AFTER = 2
+
 cdef enum Variable:  # of texts that are the same for all rows of an event
     TS_MS = 0
     TS_US = 1
@@ -150,6 +154,10 @@ cdef class Steps:
     cdef Cell* cells
     cdef Out repeated[MOST_REPEATED]
 
+    cdef int _verdict(self) noexcept nogil
+    cdef int _verdict_of_python(self) noexcept with gil
+    cdef bint _has_moved(self) noexcept nogil
+    cdef void _drop_large(self) noexcept nogil
     cdef Piece _piece(self, bytes text)
     cdef _value_step(self, Step* step, fields)
     cdef Condition* _tests(self, nodes) except NULL

@@ -7,15 +7,17 @@ from replicator.compiled.avro cimport Leaf
 from replicator.compiled.codes cimport ALL, ANY, COLUMNS as COLUMNS_TEST, LIKE, MEMBER_TEST, NUMBERS, REALS, REMEMBERED, TEXTS, WIDES
 from replicator.compiled.headers cimport varint
 from replicator.compiled.protobuf cimport Cell, Piece
-from replicator.compiled.out cimport BEHIND, DECLINED, OK
-from replicator.compiled.filters cimport Condition, Constant, Reading, Register
+from replicator.compiled.out cimport BEHIND, DECLINED, OK, drop
+from replicator.compiled.cells cimport differ
+from replicator.compiled.filters cimport Condition, Constant, Reading, Register, passes, read_value
+from replicator.compiled.pages cimport LARGE
 from replicator.compiled.values cimport REMEMBERED_SLOTS, Slot
 
 from array import array
 
 from replicator.compiled.codes import BINARY_TYPES, READERS, SIGNS, TESTS, WRITERS
 
-ABI = 12
+ABI = 13
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,
@@ -90,6 +92,53 @@ cdef class Steps:
         free(self.cells)
         for index in range(MOST_REPEATED):
             free(self.repeated[index].base)
+
+    cdef int _verdict(self) noexcept nogil:
+        """Of the filter: BEFORE and AFTER, where it holds for these images; AFTER alone where rows do not move; 0: not."""
+        cdef int index
+        cdef Reading* reading
+        cdef Cut* cut
+        if not self.native_filter:
+            return self._verdict_of_python()
+        for index in range(self.reading_count):
+            reading = self.readings + index
+            cut = self.cuts + reading.cut
+            if cut.at == NULL:
+                self.registers[index].at = NULL
+            elif not read_value(self.registers + index, reading, cut.at, cut.size):
+                return self._verdict_of_python()
+        index = AFTER if passes(self.tests[1], self.readings, self.registers) else 0
+        if self.moving and passes(self.tests[0], self.readings, self.registers):
+            index |= BEFORE
+        return index
+
+    cdef int _verdict_of_python(self) noexcept with gil:
+        cdef int index
+        cdef Cut* cut
+        try:
+            raws = []
+            for index in range(self.reading_count):
+                cut = self.cuts + self.readings[index].cut
+                raws.append(None if cut.at == NULL else (<const char*>cut.at)[:cut.size])
+            return self.filter_in_python(raws)
+        except Exception:
+            return DECLINED
+
+    cdef bint _has_moved(self) noexcept nogil:
+        cdef int index
+        for index in range(self.compared_count):
+            if differ(self.cuts + self.compared[2 * index], self.cuts + self.compared[2 * index + 1]):
+                return True
+        return False
+
+    cdef void _drop_large(self) noexcept nogil:
+        """The next row is not as long."""
+        cdef int index
+        drop(&self.scratch, LARGE)
+        drop(&self.json, LARGE)
+        drop(&self.other, LARGE)
+        for index in range(MOST_REPEATED):
+            drop(&self.repeated[index], LARGE)
 
     def _columns(self, images):
         cdef int image, index, total = 0

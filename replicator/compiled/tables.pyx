@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from replicator.compiled.deferred_fields cimport DeferredProgram
 from replicator.compiled.program cimport Program
 
-ABI = 12
+ABI = 13
 
 
 cdef class Tables:

@@ -19,6 +19,7 @@ from replicator.encode.canal_layout import layout
 from replicator.encode.canal_rows import Row
 from replicator.encode.canal_statements import Report, Statements
 from replicator.encode.literals import with_literals
+from replicator.model.decoding import json_decoder
 from replicator.model.encoding import CanalEntries
 from replicator.model.json_string import quote
 from replicator.model.metadata_event import Message, Moment
@@ -46,7 +47,7 @@ class _Event(msgspec.Struct):
     rows: list[tuple[Row | None, Row | None]]
 
 
-_decode: Final = msgspec.json.Decoder(_Event).decode
+_decode: Final = json_decoder(_Event).decode
 
 
 class CanalProtobuf(Statements):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from crc32c import crc32c
@@ -32,22 +32,35 @@ class Batch:
         place: the partition.
         data: `OVERHEAD` bytes for the header, and the records behind them, compressed as `codec` says; writable. They
             may not be changed until the batch is done.
+        rest: what comes behind `data`, where that is in several places; likewise.
         count: records.
         time_ms: wall clock, the timestamp of all records.
         done: called once: with None when the batch is durable, else with what failed.
         codec: bits 0 to 2 of the attributes.
 
     Attributes:
+        size: bytes of all of it.
         sequence: of its first record; -1 until the batch is sent for the first time. Sent again, it keeps it.
         number: of the batch among those of its partition.
         created: monotonic time at which it was appended.
     """
 
-    __slots__ = ("codec", "count", "created", "data", "done", "number", "place", "sequence", "time_ms")
+    __slots__ = ("codec", "count", "created", "data", "done", "number", "place", "rest", "sequence", "size", "time_ms")
 
-    def __init__(self, place: Place, data: memoryview, count: int, time_ms: int, done: Done, codec: int = 0) -> None:
+    def __init__(
+        self,
+        place: Place,
+        data: memoryview,
+        count: int,
+        time_ms: int,
+        done: Done,
+        codec: int = 0,
+        rest: Sequence[memoryview] = (),
+    ) -> None:
         self.place = place
         self.data = data
+        self.rest = rest
+        self.size = len(data) + sum(map(len, rest))
         self.count = count
         self.time_ms = time_ms
         self.done = done
@@ -64,7 +77,7 @@ class Batch:
             data,
             0,
             0,  # base offset: the broker's
-            len(data) - _LENGTH_FROM,
+            self.size - _LENGTH_FROM,
             0,  # partition leader epoch: the broker's
             _MAGIC,
             0,  # crc, below
@@ -77,4 +90,7 @@ class Batch:
             sequence,
             self.count,
         )
-        _CRC.pack_into(data, _CRC_AT, crc32c(data[_CRC_FROM:]))
+        crc = crc32c(data[_CRC_FROM:])
+        for piece in self.rest:
+            crc = crc32c(piece, crc)
+        _CRC.pack_into(data, _CRC_AT, crc)

@@ -230,7 +230,7 @@ class Machine:
         size = 0
         lanes.sort(key=_age)  # else a partition that always has more would hold up the others
         for lane in lanes:
-            more = len(lane.waiting[0].data)
+            more = lane.waiting[0].size
             if batches and size + more > settings.request_bytes + OVERHEAD:
                 continue
             size += more
@@ -247,7 +247,9 @@ class Machine:
         self._in_flight[node] = self._in_flight.get(node, 0) + 1
         transactions.sending()
         pieces = produce.request(
-            transactions.transactional_id, settings.replica_timeout_ms, [(each.place, each.data) for each in batches]
+            transactions.transactional_id,
+            settings.replica_timeout_ms,
+            [(each.place, (each.data, *each.rest)) for each in batches],
         )
         return Request(
             node,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -10,6 +11,7 @@ from replicator.errors import ReplicatorError
 from replicator.mysql import server_errors
 from replicator.mysql.server_errors import CLIENT_ERRORS
 from replicator.mysql.session import Session
+from replicator.mysql.statement_text import Text
 
 _SET_OPTION: Final = b"\x1b\x00\x00"
 """COM_SET_OPTION with MYSQL_OPTION_MULTI_STATEMENTS_ON."""
@@ -37,7 +39,7 @@ def enable(session: Session) -> None:
         raise session.error(error) from error
 
 
-def execute(session: Session, text: bytes, statements: int, timeout: float) -> Outcome:
+def execute(session: Session, text: Text, statements: int, timeout: float) -> Outcome:
     """Executes `text`, `statements` statements without a result set.
 
     The answers are counted: BINLOG's says that no other one follows, whatever follows.
@@ -51,7 +53,10 @@ def execute(session: Session, text: bytes, statements: int, timeout: float) -> O
     done = 0
     try:
         packets.sock.settimeout(timeout)
-        packets.command(_QUERY + text)
+        if isinstance(text, bytes):
+            packets.command(_QUERY + text)
+        else:
+            packets.long_command(len(_QUERY) + len(text), chain((_QUERY,), text.pieces()))
         while done < statements:
             packets.receive()
             done += 1

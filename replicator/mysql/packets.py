@@ -13,6 +13,7 @@ import socket
 import ssl
 import struct
 import weakref
+from collections.abc import Iterable
 from typing import Any, Final
 
 import pymysql
@@ -74,6 +75,26 @@ class PacketSocket:
         """Sends a command: the sequence begins again. Raises OSError."""
         self._number, self._buffered = -1, True
         self.reply(payload)
+
+    def long_command(self, size: int, pieces: Iterable[bytes]) -> None:
+        """As `command`, of a payload of `size` bytes that is made while it is sent. Raises OSError."""
+        self._number, self._buffered = -1, True
+        room = packet = 0  # what is left of the packet at hand, and its size
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                if not room:
+                    room = packet = min(size, _FULL)
+                    self._begin(packet)
+                part = view[:room]
+                self.sock.sendall(part)
+                room, size, view = room - len(part), size - len(part), view[len(part) :]
+        if packet == _FULL:
+            self._begin(0)
+
+    def _begin(self, size: int) -> None:
+        self._number = (self._number + 1) % 256
+        self.sock.sendall(size.to_bytes(3, "little") + bytes((self._number,)))
 
     def reply(self, payload: bytes) -> None:
         """Sends what follows the packet that `receive` gave. Raises OSError."""

@@ -19,6 +19,7 @@ VARIABLES = (
     "expire_logs_days",
     "gtid_binlog_pos",
     "gtid_mode",
+    "innodb_doublewrite",
     "innodb_flush_log_at_trx_commit",
     "innodb_native_foreign_keys",
     "log_bin",

@@ -24,6 +24,7 @@ from replicator.config.task import FileSink as FileConfig
 from replicator.errors import SinkError, SinkUnavailable
 from replicator.host import files
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink import file_verification
@@ -47,7 +48,7 @@ class FileSink:
     left = None
     holds_position = True
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False
 

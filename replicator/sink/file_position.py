@@ -12,6 +12,7 @@ import msgspec
 
 from replicator.errors import SinkError
 from replicator.host import files
+from replicator.model.decoding import from_json
 from replicator.model.position import Position
 from replicator.model.term import Term
 
@@ -63,7 +64,7 @@ class MarkFile:
         if content is None:
             return None
         try:
-            mark = msgspec.json.decode(content, type=Mark)
+            mark = from_json(content, Mark)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise foreign(self.shown, "it is not the position of a file sink") from None
         if mark.task == term.task and mark.uid in term.purged:

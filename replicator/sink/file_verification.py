@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from replicator.errors import SinkError
+from replicator.model.decoding import json_decoder
 from replicator.model.term import Term
 from replicator.sink.file_position import Mark, foreign, new_digest
 
@@ -59,7 +60,7 @@ def prove(file: BinaryIO, mark: Mark, term: Term, shown: str) -> hashlib.blake2b
 def next_offsets(file: BinaryIO, size: int) -> dict[str, int]:
     """Goes through the first `size` bytes, which are proved, once: offsets of topics continue where they end."""
     offsets: dict[str, int] = {}
-    decoder = msgspec.json.Decoder(_Head)
+    decoder = json_decoder(_Head)
     file.seek(0)
     with open(file.fileno(), "rb", closefd=False) as lines:
         left = size
@@ -84,7 +85,7 @@ def _digest(file: BinaryIO, size: int) -> hashlib.blake2b:
 def _prove_rest(file: BinaryIO, start: int, end: int, term: Term, shown: str) -> None:
     """What a killed process of ours may leave behind the last commit: whole lines of this task, the beginning of one,
     and zeros where the machine lost power."""
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = json_decoder(_Line)
     with open(file.fileno(), "rb", closefd=False) as rest:
         rest.seek(start)
         at = start

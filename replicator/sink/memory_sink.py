@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from replicator.errors import ReplicatorError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch, Record
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.partitioner import partition_of
 from replicator.model.position import Position
 from replicator.model.term import Term
@@ -65,7 +66,7 @@ class MemorySink:
     dead_letters = 0
     left = None
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False
 

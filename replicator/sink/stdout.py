@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from replicator.errors import SinkError, SinkUnavailable
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.lines import LineWriter
@@ -29,7 +30,7 @@ class StdoutSink:
     left = None
     holds_position = False
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False
 

@@ -39,11 +39,13 @@ def _images(
     row: int,
     append: Callable[[Record], None],
     context: Context,
+    *,
+    spend: bool,
 ) -> tuple[int, int]:
-    """Programs read the images where they are: a row of 64 MB is not copied."""
+    """Programs read the images where they are, and give them back while they write: a row of 64 MB is there once."""
     program: type[Program] = compiled.module("program").Program
     if isinstance(rows, program):
-        done = rows.of_images(header, images, start, end, row, append, context)
+        done = rows.of_images(header, images, start, end, row, append, context, spend)
         if done is not None:
             return done
-    return copied_images(rows, header, images, start, end, row, append, context)
+    return copied_images(rows, header, images, start, end, row, append, context, spend=spend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -12,11 +12,26 @@ from replicator.decode.plan.table_versions import Compile
 from replicator.decode.plan.variable_values import Context
 from replicator.model.batch import Record
 
-DecodeImages: TypeAlias = Callable[
-    [Rows, bytes, bytes, int, int, int, Callable[[Record], None], Context], tuple[int, int]
-]
-"""(function, header, images, start, end, row, append, context): calls a row function for row images that follow each
-other without the header of an event."""
+
+class DecodeImages(Protocol):
+    def __call__(
+        self,
+        rows: Rows,
+        header: bytes,
+        images: bytes,
+        start: int,
+        end: int,
+        row: int,
+        append: Callable[[Record], None],
+        context: Context,
+        *,
+        spend: bool,
+    ) -> tuple[int, int]:
+        """Calls a row function for row images that follow each other without the header of an event.
+
+        spend: nobody reads the images afterwards, also if this raises: what they have may be lost.
+        """
+        ...
 
 
 class RowFunctions(msgspec.Struct, frozen=True):
@@ -42,8 +57,11 @@ def copied_images(
     row: int,
     append: Callable[[Record], None],
     context: Context,
+    *,
+    spend: bool,
 ) -> tuple[int, int]:
     """`DecodeImages` for any row function: an event is made of the images."""
+    del spend  # the event has a copy of them
     body = header + images[start:end]
     return rows(body, body.decode("latin-1"), 0, len(body), row, append, context)
 

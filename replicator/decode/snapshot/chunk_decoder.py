@@ -71,7 +71,9 @@ class ChunkDecoder:
         self._versions: dict[tuple[bytes, Marker], Version] = {}
         self._expected = 0
 
-    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Iterator[Batch]:
+    def rows(
+        self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker, *, spend: bool = False
+    ) -> Iterator[Batch]:
         """The records of the chunk's rows, in parts: of a chunk no more is in memory than its images and one part.
 
         Their position text is `identity`, their number that of the row in the chunk; variables are those of a row event
@@ -83,6 +85,7 @@ class ChunkDecoder:
             identity: ASCII; what names the chunk in the headers of records.
             first, between, last: markers of the first row, of those between, of the last one. An only row takes `last`,
                 unless that is as `between`: then `first`.
+            spend: nobody else has the images: the memory of a long row is given back while its record is written.
 
         Returns:
             Batches; their position means nothing. `source_ms` is 0: a row of a snapshot does not say how far behind
@@ -104,7 +107,7 @@ class ChunkDecoder:
         collected = [self._functions.collect(self._expected)]
         size, before = 0, 0
         for number, event in enumerate(events, 1):
-            size += self._decode(images, *event, state, collected[0][1])
+            size += self._decode(images, *event, state, collected[0][1], spend=spend and number == len(events))
             if number == len(events):
                 del images
             elif size < _PART:
@@ -155,14 +158,18 @@ class ChunkDecoder:
         end: int,
         state: TransactionState,
         append: Callable[[Record], None],
+        *,
+        spend: bool,
     ) -> int:
-        """The rows from `first` on, before `end`. Returns the bytes of their records."""
+        """The rows from `first` on, before `end`. Returns the bytes of their records. `spend`: see `DecodeImages`."""
         header = column_presence.usual_header(version.table, "insert")
         state.table_rows = state.row
         with _at_fault(version.table):
             rows = version.functions[0] or version.compile(0)
             start, behind = _start(images, first), images.ends[end - 1]
-            state.row, size = self._functions.images(rows, header, images.data, start, behind, state.row, append, state)
+            state.row, size = self._functions.images(
+                rows, header, images.data, start, behind, state.row, append, state, spend=spend
+            )
         return size
 
 

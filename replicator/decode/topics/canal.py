@@ -10,6 +10,7 @@ import msgspec
 from replicator.decode.topics.changes import RowChange
 from replicator.decode.topics.rows import Values
 from replicator.errors import DecodeError
+from replicator.model.decoding import json_decoder
 
 
 class _Message(msgspec.Struct):
@@ -22,7 +23,7 @@ class _Message(msgspec.Struct):
     old: list[dict[str, msgspec.Raw]] | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(_Message)
+_DECODER: Final = json_decoder(_Message)
 _ROWS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 
 

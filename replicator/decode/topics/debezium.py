@@ -12,6 +12,7 @@ from replicator.decode.topics.rows import NotationOf, Values
 from replicator.decode.topics.values import Notation, is_binary
 from replicator.errors import DecodeError
 from replicator.model import types
+from replicator.model.decoding import from_json, json_decoder
 from replicator.mysql.table_shape import ColumnShape
 
 
@@ -36,8 +37,8 @@ class _Wrapped(msgspec.Struct):
     payload: msgspec.Raw
 
 
-_DECODER: Final = msgspec.json.Decoder(_Envelope)
-_KEY: Final = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
+_DECODER: Final = json_decoder(_Envelope)
+_KEY: Final = json_decoder(dict[str, msgspec.Raw] | None)  # type: ignore[arg-type]  # a union
 _SCHEMA: Final = b'{"schema":'
 _SILENT: Final = (
     frozenset({"ddl", "databaseName"}),  # schema changes
@@ -51,7 +52,7 @@ def read(value: bytes) -> RowChange | None:
     """See `changes.Form`."""
     try:
         if value.startswith(_SCHEMA):
-            value = bytes(msgspec.json.decode(value, type=_Wrapped).payload)
+            value = bytes(from_json(value, _Wrapped).payload)
         found = _DECODER.decode(value)
     except msgspec.MsgspecError as error:
         _check_silent(value, error)
@@ -69,7 +70,7 @@ def key(raw: bytes | None) -> frozenset[str]:
     """See `changes.Form`."""
     try:
         if raw is not None and raw.startswith(_SCHEMA):
-            raw = bytes(msgspec.json.decode(raw, type=_Wrapped).payload)
+            raw = bytes(from_json(raw, _Wrapped).payload)
         return frozenset(name.lower() for name in _KEY.decode(raw or b"null") or ())
     except msgspec.MsgspecError as error:
         raise DecodeError("E2348", f"a key is not in Debezium's format: {error}") from error
@@ -78,8 +79,8 @@ def key(raw: bytes | None) -> frozenset[str]:
 def _check_silent(value: bytes, error: msgspec.MsgspecError) -> None:
     """Raises DecodeError E2348, E2349 for what is not one of the records that say nothing of a row."""
     try:
-        members = msgspec.json.decode(value, type=dict[str, msgspec.Raw]).keys()
-        operation = msgspec.json.decode(value, type=_Operation).op if "op" in members else ""
+        members = from_json(value, dict[str, msgspec.Raw]).keys()
+        operation = from_json(value, _Operation).op if "op" in members else ""
     except msgspec.MsgspecError:
         raise DecodeError("E2348", "a record is no JSON object", found=_shown(value)) from error
     if operation == "t":

@@ -10,6 +10,7 @@ from replicator.decode.topics.changes import RowChange
 from replicator.decode.topics.values import Notation, is_binary
 from replicator.errors import DecodeError
 from replicator.model import types
+from replicator.model.decoding import json_decoder
 from replicator.mysql.table_shape import ColumnShape
 
 
@@ -22,8 +23,8 @@ class _Message(msgspec.Struct):
     old: dict[str, msgspec.Raw] | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(_Message)
-_KEY: Final = msgspec.json.Decoder(dict[str, msgspec.Raw] | list[Any] | None)
+_DECODER: Final = json_decoder(_Message)
+_KEY: Final = json_decoder(dict[str, msgspec.Raw] | list[Any] | None)  # type: ignore[arg-type]  # a union
 _PK: Final = "pk."
 _ROWS: Final = frozenset({"insert", "update", "delete", "bootstrap-insert"})
 _SILENT: Final = frozenset(

@@ -10,6 +10,7 @@ import msgspec
 from replicator.decode.topics import canal, debezium, maxwell
 from replicator.decode.topics.changes import RowChange
 from replicator.errors import DecodeError
+from replicator.model.decoding import from_json
 
 Format: TypeAlias = Literal["debezium", "maxwell", "canal"]
 
@@ -63,7 +64,7 @@ def _debezium(value: bytes) -> Sequence[RowChange | Truncated]:
     except DecodeError as error:
         if error.code != "E2349":
             raise
-        found = msgspec.json.decode(value, type=_Envelope)
+        found = from_json(value, _Envelope)
         names = found.source or (found.payload.source if found.payload else _Names())
         return [Truncated(names.db, names.table or "")]
 
@@ -84,7 +85,7 @@ def _canal(value: bytes) -> Sequence[RowChange | Truncated]:
     except DecodeError as error:
         if error.code != "E2349":
             raise
-        found = msgspec.json.decode(value, type=_Flat)
+        found = from_json(value, _Flat)
         return [Truncated(found.database or "", found.table or "")]
 
 
@@ -99,9 +100,9 @@ def tombstone(key: bytes | None, database: str, table: str) -> Sequence[RowChang
         return ()
     try:
         if key.startswith(_SCHEMA):
-            values = msgspec.json.decode(key, type=_Keyed).payload or {}
+            values = from_json(key, _Keyed).payload or {}
         else:
-            values = msgspec.json.decode(key, type=dict[str, msgspec.Raw])
+            values = from_json(key, dict[str, msgspec.Raw])
     except msgspec.MsgspecError:
         return ()
     return [RowChange(database, table, values, None)]

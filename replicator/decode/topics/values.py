@@ -18,6 +18,7 @@ import msgspec
 from replicator.decode.topics import temporal
 from replicator.decode.topics.texts import LONGEST, encoder
 from replicator.model import types
+from replicator.model.decoding import from_json
 from replicator.mysql.table_shape import BINARY, ColumnShape
 
 Notation: TypeAlias = Literal[
@@ -348,7 +349,7 @@ class _Shape(msgspec.Struct):
 def _geometry(column: ColumnShape) -> Pack:
     def pack(raw: bytes) -> bytes:
         try:
-            shape = msgspec.json.decode(raw, type=_Shape)
+            shape = from_json(raw, _Shape)
             wkb = base64.b64decode(shape.wkb, validate=True)
             return sized((shape.srid or 0).to_bytes(4, "little") + wkb)
         except (msgspec.ValidationError, binascii.Error, OverflowError):

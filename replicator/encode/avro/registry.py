@@ -13,6 +13,7 @@ from replicator.config.secrets import resolve
 from replicator.config.tls import Tls
 from replicator.encode.avro.answer import Answer, ask, failure, shown_schema
 from replicator.errors import ConfigError, RegistryError, RegistryUnavailable
+from replicator.model.decoding import from_json
 from replicator.net import tls
 from replicator.net.http_transport import CheckedTransport
 
@@ -106,7 +107,7 @@ class Registry:
     def _answer(self, response: Answer, about: str, kind: type[T], schema: str = "") -> T:
         if response.is_success:
             try:
-                return msgspec.json.decode(response.content, type=kind)
+                return from_json(response.content, kind)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 found = f"HTTP {response.status} without the JSON of a registry"
                 raise RegistryError("E3303", "the server that answers is not a schema registry", found=found) from None

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from replicator.encode.avro.schema import Connect
+from replicator.model.decoding import json_decoder
 
 _LIMIT: Final = 10_000
 _LONGEST: Final = 64
@@ -49,7 +50,7 @@ class Writer:
     def __init__(self, schema: Connect) -> None:
         made = _Functions()
         kind, expression = made.of(schema, "value", repeats=False)
-        self._decode = msgspec.json.Decoder(kind).decode
+        self._decode = json_decoder(kind).decode
         self._write = made.compiled(expression)
 
     def __call__(self, text: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from replicator.kafka import wire
@@ -33,13 +33,15 @@ class Produced(NamedTuple):
     written: dict[Place, Written]
 
 
-def request(transactional_id: str | None, timeout_ms: int, batches: Iterable[tuple[Place, memoryview]]) -> list[Bytes]:
-    """One batch of each partition; the pieces of the request, in order.
+def request(
+    transactional_id: str | None, timeout_ms: int, batches: Iterable[tuple[Place, Sequence[memoryview]]]
+) -> list[Bytes]:
+    """One batch of each partition, itself in pieces; the pieces of the request, in order.
 
     Args:
         timeout_ms: for which the leader waits for the other replicas.
     """
-    topics: dict[str, list[tuple[int, memoryview]]] = {}
+    topics: dict[str, list[tuple[int, Sequence[memoryview]]]] = {}
     for (name, number), data in batches:
         topics.setdefault(name, []).append((number, data))
     head = bytearray(wire.compact_string(transactional_id) + _ALL_REPLICAS + wire.int32(timeout_ms))
@@ -50,8 +52,8 @@ def request(transactional_id: str | None, timeout_ms: int, batches: Iterable[tup
             head += wire.NO_TAGS  # end of the topic before
         head += wire.compact_string(name) + wire.array_length(len(parts))
         for number, data in parts:
-            head += wire.int32(number) + wire.uvarint(len(data) + 1)
-            pieces += [head, data]
+            head += wire.int32(number) + wire.uvarint(sum(map(len, data)) + 1)
+            pieces += [head, *data]
             head = bytearray(wire.NO_TAGS)
     pieces.append(_TAIL)
     return pieces

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Final
 
 from replicator.mysql.prepared import Answer
 from replicator.mysql.row_images.row_image import RowImages
 from replicator.mysql.table_key import Bounds, Key
 from replicator.mysql.table_shape import TableShape
+
+_LARGE: Final = 8 << 20
+"""Bytes of a packet; a longer row comes alone."""
 
 
 class PacketRows:
@@ -32,10 +36,12 @@ class PacketRows:
         return self._next is None
 
     def take(self, most: int, enough: int) -> tuple[bytes, Sequence[int], Sequence[bytes]]:
-        """Images, where each ends, values of the last one's key: of at most `most` rows, fewer at the end, or when the
-        images have `enough` bytes. No values without a row or key."""
+        """Images, where each ends, values of the last one's key: of at most `most` rows, fewer at the end, before a row
+        of more than 8 MB, or when the images have `enough` bytes. No values without a row or key."""
         out, ends, last = bytearray(), list[int](), b""
         while self._next is not None and len(ends) < most and len(out) < enough:
+            if ends and len(self._next) > _LARGE:
+                break
             last = self._next
             try:
                 out += self._images.image(last)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.kafka.dead_letters import dead_letters
@@ -24,7 +25,7 @@ class AtLeastOnceSink:
     left = None
     holds_position = False
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     by_sql = False
 
     def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:

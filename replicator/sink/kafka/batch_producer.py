@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -17,6 +17,7 @@ from replicator.model.batch import Record
 from replicator.sink.kafka.compression import Codec
 from replicator.sink.kafka.errors import refused_size, translate, translating
 from replicator.sink.kafka.hanging_transactions import HangingTransactions
+from replicator.sink.kafka.long_batches import compressed_long, pieces_of
 from replicator.sink.kafka.producer_port import Body
 from replicator.sink.kafka.records import Stamp, encode, encode_plain
 from replicator.sink.kafka.topic import Topic
@@ -81,7 +82,15 @@ class BatchProducer:
             first += count
 
     def send_body(self, topic: Topic, partition: int, body: Body) -> None:
-        self._hand_over(topic, partition, body.count, memoryview(body), body.record)
+        value, code = body.value, 0
+        if value is None:
+            self._hand_over(topic, partition, body.count, memoryview(body), body.record)
+            return
+        self._guard()
+        pieces = compressed_long(body, value, self._codec) if self._codec is not None else None
+        if pieces is not None and self._codec is not None:
+            code = self._codec.code
+        self._admit(topic, partition, 1, pieces or pieces_of(body), body.record, code)
 
     def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
         self._hand_over(topic, 0, 1, batch_of(encode_plain(key, value)), None)
@@ -96,14 +105,20 @@ class BatchProducer:
         code = 0
         if self._codec is not None:
             data, code = compressed(data, self._codec)
-        size = len(data)
+        self._admit(topic, partition, count, (data,), single, code)
+
+    def _admit(
+        self, topic: Topic, partition: int, count: int, pieces: Sequence[memoryview], single: Single, code: int
+    ) -> None:
+        size = sum(map(len, pieces))
         if self._held and not self._window.fits(size):
             self.push()  # what is waited for has to leave first
         number = self._window.admit(size)
         done = partial(self._finished, number, topic, size, single)
         self._held += size
         place = topic.name, partition
-        self._producer.append(Batch(place, data, count, time.time_ns() // 1_000_000, done, code))
+        now_ms = time.time_ns() // 1_000_000
+        self._producer.append(Batch(place, pieces[0], count, now_ms, done, code, pieces[1:]))
 
     def _finished(self, number: int, topic: Topic, size: int, single: Single, cause: BaseException | None) -> None:
         """In whichever thread reads the reply."""

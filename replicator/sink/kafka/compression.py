@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import cramjam
+import zstandard
 
 _SNAPPY_HEADER: Final = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
 _SNAPPY_BLOCK: Final = 32 << 10
@@ -27,45 +28,61 @@ _GZIP_WINDOW: Final = 31  # with gzip's header
 
 
 class Codec(NamedTuple):
-    """`code`: bits 0 to 2 of a batch's attributes. `compress`: bytes-like -> bytes."""
+    """`code`: bits 0 to 2 of a batch's attributes. `compress`: bytes-like -> bytes. `parts`: the same of data that come
+    piece by piece, of which none is kept when the next one is asked for."""
 
     code: int
     compress: Callable[[memoryview], bytes]
+    parts: Callable[[Iterable[memoryview]], Iterator[bytes]]
 
 
-def _gzip(data: memoryview) -> bytes:
+def _gzip_parts(pieces: Iterable[memoryview]) -> Iterator[bytes]:
     packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
-    return packer.compress(data) + packer.flush()
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
 
 
-def _snappy(data: memoryview) -> bytes:
-    parts = [_SNAPPY_HEADER]
-    for start in range(0, len(data), _SNAPPY_BLOCK):
-        block = bytes(cramjam.snappy.compress_raw(data[start : start + _SNAPPY_BLOCK]))
-        parts += [struct.pack(">i", len(block)), block]
-    return b"".join(parts)
+def _snappy_parts(pieces: Iterable[memoryview]) -> Iterator[bytes]:
+    yield _SNAPPY_HEADER
+    for piece in pieces:
+        for start in range(0, len(piece), _SNAPPY_BLOCK):
+            block = bytes(cramjam.snappy.compress_raw(piece[start : start + _SNAPPY_BLOCK]))
+            yield struct.pack(">i", len(block)) + block
 
 
-def _lz4(data: memoryview) -> bytes:
-    parts = [_LZ4_HEADER]
-    for start in range(0, len(data), _LZ4_BLOCK):
-        plain = data[start : start + _LZ4_BLOCK]
-        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
-        if len(block) < len(plain):
-            parts += [struct.pack("<I", len(block)), block]
-        else:
-            parts += [struct.pack("<I", len(plain) | _LZ4_PLAIN), bytes(plain)]
-    return b"".join([*parts, _LZ4_END])
+def _lz4_parts(pieces: Iterable[memoryview]) -> Iterator[bytes]:
+    yield _LZ4_HEADER
+    for piece in pieces:
+        for start in range(0, len(piece), _LZ4_BLOCK):
+            plain = piece[start : start + _LZ4_BLOCK]
+            block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+            if len(block) < len(plain):
+                yield struct.pack("<I", len(block)) + block
+            else:
+                yield struct.pack("<I", len(plain) | _LZ4_PLAIN) + plain
+    yield _LZ4_END
 
 
 def _zstd(data: memoryview) -> bytes:
     return bytes(cramjam.zstd.compress(data, level=_ZSTD_LEVEL))
 
 
+def _zstd_parts(pieces: Iterable[memoryview]) -> Iterator[bytes]:
+    packer = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compressobj()
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+def _at_once(parts: Callable[[Iterable[memoryview]], Iterator[bytes]]) -> Callable[[memoryview], bytes]:
+    return lambda data: b"".join(parts((data,)))
+
+
 CODECS: Final[dict[str, Codec | None]] = {
     "none": None,
-    "gzip": Codec(1, _gzip),
-    "snappy": Codec(2, _snappy),
-    "lz4": Codec(3, _lz4),
-    "zstd": Codec(4, _zstd),
+    "gzip": Codec(1, _at_once(_gzip_parts), _gzip_parts),
+    "snappy": Codec(2, _at_once(_snappy_parts), _snappy_parts),
+    "lz4": Codec(3, _at_once(_lz4_parts), _lz4_parts),
+    "zstd": Codec(4, _zstd, _zstd_parts),
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.kafka import former_positions
@@ -37,7 +38,7 @@ class ExactlyOnceSink:
 
     holds_position = True
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     by_sql = False
 
     def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:

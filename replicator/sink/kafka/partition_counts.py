@@ -17,6 +17,7 @@ from kafka import TopicPartition
 
 from replicator.errors import SinkError
 from replicator.kafka.admin_client import AdminClient
+from replicator.model.decoding import from_json
 from replicator.sink.kafka.admin import Ask
 
 VERSION: Final = 1
@@ -72,7 +73,7 @@ def _read(admin: AdminClient, topic: str, *, committed: bool) -> Iterator[tuple[
 
 def load(data: bytes, topic: str) -> int:
     try:
-        record = msgspec.json.decode(data, type=CountRecord)
+        record = from_json(data, CountRecord)
         if record.v <= VERSION and record.partitions > 0:
             return record.partitions
         problem = f"version {record.v}, {record.partitions} partitions"

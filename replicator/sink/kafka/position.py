@@ -16,6 +16,7 @@ from kafka import TopicPartition
 
 from replicator.errors import SinkError
 from replicator.kafka.admin_client import AdminClient
+from replicator.model.decoding import from_json
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink import unknown_term
@@ -70,12 +71,12 @@ def load(data: bytes, topic: str) -> PositionRecord | None:
     """None: it has moved to another topic. Raises SinkError E3108 for what this version can't read: a position is never
     guessed."""
     try:
-        content = msgspec.json.decode(data, type=dict[str, Any])
+        content = from_json(data, dict[str, Any])
         version = content.get("v")
         if version == MOVED and "moved_to" in content:
             return None
         if isinstance(version, int) and version <= VERSION:
-            return msgspec.json.decode(data, type=PositionRecord)
+            return from_json(data, PositionRecord)
         problem = f"version {version}"
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         problem = f"{error}: {data[:80].decode('utf-8', 'replace')}"

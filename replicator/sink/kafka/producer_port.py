@@ -11,15 +11,32 @@ from replicator.sink.kafka.hanging_transactions import HangingTransactions
 from replicator.sink.kafka.topic import Topic
 
 
+class LongValue(Protocol):
+    """`compiled.kafka.LongValue`: a buffer, and `release`, which gives back what is before a place."""
+
+    def release(self, end: int, /) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+
 class Body(Protocol):
     """A batch that the compiled code made (`compiled.kafka.Body`): a writable buffer that begins with room for the
-    batch's header. `record`: gives the only record; None where there are several."""
+    batch's header. `record`: gives the only record; None where there are several. `value`: of an only record, where it
+    is not in the buffer, but comes behind `head` bytes of it; `record` gives it without that then."""
 
     @property
     def count(self) -> int: ...
 
     @property
     def record(self) -> Callable[[], Record] | None: ...
+
+    @property
+    def head(self) -> int: ...
+
+    @property
+    def value(self) -> LongValue | None: ...
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 

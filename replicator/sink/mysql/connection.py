@@ -10,6 +10,7 @@ from replicator.mysql import multi_statements, server_errors
 from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
+from replicator.mysql.statement_text import Text
 from replicator.sink.mysql import apply_mode, errors, events, row_groups
 from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.lenient_settings import lenient
@@ -96,7 +97,7 @@ class Target:
             self.session.rows("SET SESSION gtid_next = 'AUTOMATIC'")
         self._described = True
 
-    def execute(self, text: bytes, statements: int) -> Outcome:
+    def execute(self, text: Text, statements: int) -> Outcome:
         """Raises SinkUnavailable: the connection is lost, the outcome unknown."""
         return multi_statements.execute(self.session, text, statements, self._timeout)
 

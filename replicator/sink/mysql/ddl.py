@@ -17,6 +17,7 @@ import msgspec
 from replicator.config.mysql_sink import MySQLSink as MySQLSinkConfig
 from replicator.errors import ReplicatorError, SinkError, SinkUnavailable
 from replicator.model.batch import Record
+from replicator.model.decoding import from_json
 from replicator.model.target_statement import TargetStatement
 from replicator.model.term import Term
 from replicator.mysql import multi_statements, server_errors
@@ -85,7 +86,7 @@ class Statements:
         Raises SinkUnavailable, SinkError, LeadershipLost.
         """
         text = self._table.statement(self._target.session)
-        noted = msgspec.json.decode(text, type=Noted) if text else None
+        noted = from_json(text, Noted) if text else None
         if noted is None:
             return sequence
         if noted.state == "begun":
@@ -129,7 +130,7 @@ class Statements:
             SinkError: E3431, it is not to be executed; E3432, the server refuses it.
             SinkUnavailable, SinkFenced, LeadershipLost.
         """
-        statement = msgspec.json.decode(record[2] or b"", type=TargetStatement)
+        statement = from_json(record[2] or b"", TargetStatement)
         place = record[3].decode("ascii", "replace")
         id_ = f"{place}/{record[4]}"
         if id_ == self._done:
@@ -234,4 +235,4 @@ class Statements:
 
 def is_begun(text: str) -> bool:
     """Whether a statement is being executed, by what the position row says."""
-    return bool(text) and msgspec.json.decode(text, type=Noted).state == "begun"
+    return bool(text) and from_json(text, Noted).state == "begun"

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from replicator.errors import ReplicatorError
+from replicator.mysql.statement_text import Text, joined
 from replicator.sink.mysql import errors, shards
 from replicator.sink.mysql.conflicts import row_keys
 from replicator.sink.mysql.connection import Target
@@ -25,7 +26,7 @@ def find(target: Target, group: RowGroup, error: ReplicatorError) -> ReplicatorE
     try:
         for part in _parts(target, group):
             executed = [rows for rows, statements in part for _ in statements]
-            text = b";".join(statement for _, statements in part for statement in statements)
+            text = joined([statement for _, statements in part for statement in statements])
             outcome = target.execute(text, len(executed))
             if outcome.error is not None:
                 rows = executed[outcome.done]
@@ -36,16 +37,16 @@ def find(target: Target, group: RowGroup, error: ReplicatorError) -> ReplicatorE
     return errors.of_row(error, ", ".join(sorted(group.tables)), target.session.where)
 
 
-def single(rows: Rows) -> list[bytes]:
+def single(rows: Rows) -> list[Text]:
     """The statements of these rows alone."""
     group = RowGroup()
     group.add(rows, size_of(rows))
     return group.statements()
 
 
-def _parts(target: Target, group: RowGroup) -> Iterator[list[tuple[Rows, list[bytes]]]]:
+def _parts(target: Target, group: RowGroup) -> Iterator[list[tuple[Rows, list[Text]]]]:
     """As many rows in each as a packet takes."""
-    part: list[tuple[Rows, list[bytes]]] = []
+    part: list[tuple[Rows, list[Text]]] = []
     room = target.room
     for rows in group.single_rows:
         statements = single(rows)

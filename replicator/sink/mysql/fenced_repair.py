@@ -16,6 +16,7 @@ from replicator.model.position import Position
 from replicator.model.table import Column
 from replicator.model.target_table import UNCHECKED, TargetTables
 from replicator.mysql import server_errors
+from replicator.mysql.statement_text import Text
 from replicator.mysql.table_shape import TableShape
 from replicator.sink.mysql import events
 from replicator.sink.mysql.connection import Target
@@ -33,7 +34,7 @@ IDLE_S: Final = 10
 _LOCK_S: Final = 5
 
 
-def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> list[bytes]:
+def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> list[Text]:
     """The statements that write row images of the source. `operation`: I or U, of which the images are those before and
     after; a row is found by its primary key alone. Foreign keys are neither checked nor followed."""
     joined = b"".join(images)
@@ -45,7 +46,7 @@ def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> list[byt
     return group.statements()
 
 
-def of_keys(database: str, name: str, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]) -> bytes:
+def of_keys(database: str, name: str, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]) -> Text:
     """The BINLOG statement that deletes rows. Arguments as of `FencedRepair.deletion`."""
     mapped, joined = columns[: max(key) + 1], b"".join(images)
     present = events.bitmap(len(mapped), key)
@@ -100,7 +101,7 @@ class FencedRepair:
 
     def deletion(
         self, shape: TableShape, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]
-    ) -> list[bytes]:
+    ) -> list[Text]:
         """The statements that delete rows. Foreign keys are neither checked nor followed.
 
         Args:
@@ -115,7 +116,7 @@ class FencedRepair:
         sql_table.refuse_triggers(self._target.session, self._target.server, shape.database, shape.name)
         return list(sql.unchecked(sql.deletion_of(shape, images)))
 
-    def write(self, statements: Iterable[bytes]) -> None:
+    def write(self, statements: Iterable[Text]) -> None:
         """Raises SinkError: a row can't be written."""
         for statement in statements:
             outcome = self._target.execute(statement, 1)

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from replicator.config.mysql_sink import MySQLSink as MySQLSinkConfig
 from replicator.errors import SinkError, SinkUnavailable
 from replicator.model.batch import Batch, Record
+from replicator.model.conflicts import ConflictCounts, added
 from replicator.model.filling import Filling
 from replicator.model.position import Position
 from replicator.model.snapshot import INITIAL
@@ -61,7 +62,7 @@ class MySQLSink:
     holds_position = True
     holds_rows = True
     dead_letters = 0
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     waited_s = 0.0
 
     def __init__(
@@ -297,7 +298,8 @@ class MySQLSink:
         assert statements is not None, "opened"  # noqa: S101
         self._sequence = transaction.commit(position, statements.taken())
         statements.committed()
-        self.conflicts += self._resolver.recorder.taken() if self._resolver is not None else 0
+        if self._resolver is not None:
+            self.conflicts = added(self.conflicts, self._resolver.recorder.taken())
         self._transaction = self._waiting = None
         self._committed = position
         self._last_commit = time.monotonic()

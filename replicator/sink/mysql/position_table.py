@@ -12,6 +12,7 @@ import msgspec
 
 from replicator.errors import ReplicatorError, SinkError
 from replicator.model.bookkeeping import POSITION_TABLE
+from replicator.model.decoding import from_json
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.mysql import server_errors
@@ -156,7 +157,7 @@ class PositionTable:
     def _row(self, row: tuple[Any, ...]) -> PositionRow:
         text = str(row[5])
         try:
-            position = msgspec.json.decode(text, type=Position) if text else None
+            position = from_json(text, Position) if text else None
         except msgspec.MsgspecError as error:
             raise SinkError(
                 "E3411",

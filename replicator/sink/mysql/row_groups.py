@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from replicator.errors import SinkError
 from replicator.model.batch import Record
 from replicator.model.target_table import OPERATIONS, UNCHECKED, TargetTable
+from replicator.mysql.statement_text import LongText, Text
 from replicator.sink.mysql import events
 from replicator.sink.mysql.net_changes import FEWEST, net
 from replicator.sink.mysql.net_layout import Joining
@@ -24,7 +26,11 @@ from replicator.sink.mysql.transcoding import Transcode
 
 EVENT_BYTES: Final = 1 << 20
 """Images in one event, unless a single row has more."""
-_WORDS: Final = len(b"BINLOG ''")
+_BEGINS, _ENDS = b"BINLOG '", b"'"
+_WORDS: Final = len(_BEGINS) + len(_ENDS)
+_LONG: Final = 1 << 20
+"""Bytes of events above which the text of a statement is made while it is sent."""
+_SLICE: Final = 3 << 18
 _UPDATE: Final = b"U"
 _READ: Final = b"R"
 
@@ -180,7 +186,7 @@ class RowGroup:
             groups[-1].add(each, size)
         return groups
 
-    def statements(self) -> list[bytes]:
+    def statements(self) -> list[Text]:
         """Of BINLOG one; none: nothing is left to do. All table maps come first: a server opens the tables of a
         statement at its first row.
 
@@ -303,9 +309,32 @@ def _of_snapshot(part: Rows | RoutedSection) -> bool:
     return isinstance(part, Rows) and part.run.operation[-1:] == _READ
 
 
-def text(parts: Iterable[bytes]) -> bytes:
+def text(parts: Iterable[bytes]) -> Text:
     """A BINLOG statement of these events."""
-    return b"BINLOG '" + binascii.b2a_base64(b"".join(parts), newline=False) + b"'"
+    events = list(parts)
+    size = sum(map(len, events))
+    if size > _LONG:
+        return LongText(text_size(size), partial(_pieces, events))
+    return _BEGINS + binascii.b2a_base64(b"".join(events), newline=False) + _ENDS
+
+
+def _pieces(events: Sequence[bytes]) -> Iterator[bytes]:
+    yield _BEGINS
+    rest = b""
+    for event in events:
+        view = memoryview(event)
+        at = min(-len(rest) % 3, len(view))
+        rest += view[:at]
+        if len(rest) == 3:
+            yield binascii.b2a_base64(rest, newline=False)
+            rest = b""
+        if not rest:
+            end = len(view) - (len(view) - at) % 3
+            for start in range(at, end, _SLICE):
+                yield binascii.b2a_base64(view[start : min(start + _SLICE, end)], newline=False)
+            rest = bytes(view[end:])
+    yield binascii.b2a_base64(rest, newline=False)
+    yield _ENDS
 
 
 def text_size(size: int) -> int:

@@ -8,6 +8,7 @@ from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.mysql.multi_statements import Outcome
+from replicator.mysql.statement_text import Text, joined
 from replicator.sink.mysql import errors, failed_row
 from replicator.sink.mysql.conflicts.resolver import Resolver
 from replicator.sink.mysql.connection import Target
@@ -67,6 +68,8 @@ class Transaction:
         if rows.route.sql is None and text_size(size + rows.route.map_size) > self._target.largest:
             raise self._too_large(rows, size, text_size(size))
         self._group.add(rows, size)
+        if self._group.size > self._most:
+            self._execute(None)  # a long row: it is not kept while the next one is read
 
     def add_section(self, section: RoutedSection) -> bool:
         """The same for many rows at once. False: they have to be added one run after the other:
@@ -163,7 +166,7 @@ class Transaction:
                 return outcome, of_rows
         return self._packet(packets[-1], position)
 
-    def _packets(self, group: RowGroup, position: Position | None) -> list[list[bytes]]:
+    def _packets(self, group: RowGroup, position: Position | None) -> list[list[Text]]:
         """The statements of the rows, by packet: at least one. The fence and the position have room in each."""
         statements = group.statements() if group else []
         if not statements:
@@ -171,7 +174,7 @@ class Transaction:
         ends = len(self._table.fence(self._term, self._sequence, position)) + _ENDS
         if len(statements) == 1 and len(statements[0]) + ends <= self._target.largest:
             return [statements]
-        packets: list[list[bytes]] = [[]]
+        packets: list[list[Text]] = [[]]
         size = ends
         for statement in statements:
             if len(statement) > self._target.largest:
@@ -187,8 +190,9 @@ class Transaction:
             size += len(statement) + 1
         return packets
 
-    def _packet(self, rows: list[bytes], position: Position | None) -> tuple[Outcome, bool]:
-        parts, fences = [], 0
+    def _packet(self, rows: list[Text], position: Position | None) -> tuple[Outcome, bool]:
+        parts: list[Text] = []
+        fences = 0
         if not self._open:
             parts.append(_BEGIN)
         if not self._open or position is not None:
@@ -203,7 +207,7 @@ class Transaction:
             return Outcome(0), False
         statements = len(parts) + (1 if fences else 0)
         self._term.check()
-        outcome = self._target.execute(b";".join(parts), statements)
+        outcome = self._target.execute(joined(parts), statements)
         if outcome.error is None:
             self._sequence += 1 if fences else 0
             self._open = True

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from replicator import compiled
 from replicator.model.batch import Record
 from replicator.model.partitioner import murmur2, partition_of
+from replicator.sink.kafka.long_batches import pieces_of
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode
 from tests.unit.compiled.test_arena import filled, records
 
@@ -69,3 +70,30 @@ def test_more_partitions_and_rows_than_one_byte_can_count() -> None:
         for name, lane, body in ours(((filled(every), 0, 5000),), 300, 100_000)
     ]
     assert found == twin(every, 300, 100_000)
+
+
+def test_a_long_value_is_sent_from_its_arena() -> None:
+    """It is a batch of its own, in three pieces, which are those of the twin."""
+    long = b"v" * ((8 << 20) + 1)
+    every: list[Record] = [
+        ("t", b"1", b"a", b"f:4", 0, ()),
+        ("t", b"2", long, b"f:4", 1, (("h", b"x"),)),
+        ("t", b"3", b"c", b"f:4", 2, ()),
+    ]
+    made = ours(((filled(every), 0, 3),), 1, 1000, most=16 << 20)
+    assert [(body.count, body.value is not None) for _, _, body in made] == [(1, False), (1, True), (1, False)]
+    wanted = [body for _, body in encode(every, STAMP, 1000, 16 << 20)]
+    assert [b"".join(pieces_of(body))[BATCH_OVERHEAD:] for _, _, body in made] == wanted
+    body = made[1][2]
+    assert len(body) < 300
+    assert body.record() == ("t", b"2", None, b"f:4", 1, ())
+
+
+def test_what_was_sent_of_a_long_value_is_given_back() -> None:
+    long = b"v" * (9 << 20)
+    ((_, _, body),) = ours(((filled([("t", b"1", long, b"f:4", 0, ())]), 0, 1),), 1, 1000, most=16 << 20)
+    body.value.release(1 << 20)
+    value = bytes(memoryview(body.value))
+    assert value[8192 : 1 << 19] == bytes((1 << 19) - 8192)
+    assert value[1 << 20 :] == long[1 << 20 :]
+    assert body.record()[1] == b"1"

@@ -88,7 +88,9 @@ def test_produce_request(version: int, name: str | None) -> None:
         ],
     )
     batches = [(("a", 0), b"x" * 200), (("b" * 200, 1), b"z" * 70), (("a", 2), b"y")]
-    pieces = produce.request(name, 10_000, [(place, memoryview(data)) for place, data in batches])
+    pieces = produce.request(
+        name, 10_000, [(place, (memoryview(data)[:5], memoryview(data)[5:])) for place, data in batches]
+    )
     assert b"".join(pieces) == encoded(theirs, version)
 
 

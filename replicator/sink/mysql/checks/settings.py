@@ -6,6 +6,7 @@ from typing import Final
 
 from replicator.config.mysql_sink import MySQLSink
 from replicator.model.finding import Finding, listed
+from replicator.mysql.durability import weak_settings
 from replicator.mysql.remedies import set_global
 from replicator.mysql.server import Server
 from replicator.mysql.session import Session
@@ -57,15 +58,11 @@ def read_only(session: Session, server: Server, *, of_several: bool) -> Finding:
 
 
 def durability(server: Server) -> list[Finding]:
-    wanted = {"innodb_flush_log_at_trx_commit": "1"}
-    if server.get("log_bin") == "ON":
-        wanted["sync_binlog"] = "1"
-    shown = ", ".join(f"{name} = {server.get(name)}" for name in wanted)
-    weak = [set_global(server, name, "1") for name in wanted if server.get(name) != "1"]
-    if not weak:
+    shown, fixes = weak_settings(server, binlog=server.get("log_bin") == "ON")
+    if not fixes:
         return [Finding.ok("sink.durability", shown)]
     why = "1: a target that loses its last transactions in a crash loses their position too, and the task sends them "
-    return [Finding("sink.durability", "warn", shown, why + "again while the source has them", " ".join(weak))]
+    return [Finding("sink.durability", "warn", shown, why + "again while the source has them", " ".join(fixes))]
 
 
 def strictness(server: Server) -> list[Finding]:

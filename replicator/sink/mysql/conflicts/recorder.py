@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from replicator.model.batch import Record
+from replicator.model.conflicts import ConflictCounts, counted
 from replicator.model.table import Column
 from replicator.model.target_table import TargetTable
 from replicator.sink.mysql import errors
@@ -83,7 +84,7 @@ class Recorder:
 
     def __init__(self, target: Target, table: ConflictTable, texts: Texts) -> None:
         self._target, self._table, self._texts = target, table, texts
-        self._count = 0
+        self._noted: list[tuple[str, str]] = []
         self._since_trim = _TRIM_AFTER
 
     def record(self, met: Sequence[Met]) -> None:
@@ -95,16 +96,16 @@ class Recorder:
             outcome = self._target.execute(statement, 1)
             if outcome.error is not None:
                 raise errors.of_transaction(outcome.error, self._target.session)
-        self._count += len(recorded)
+        self._noted += ((each.policy, each.kind) for each in recorded)
         self._since_trim += len(recorded)
         if self._since_trim >= _TRIM_AFTER:
             self._table.trim(self._target.session)
             self._since_trim = 0
 
-    def taken(self) -> int:
+    def taken(self) -> ConflictCounts:
         """Conflicts recorded since the last call."""
-        count, self._count = self._count, 0
-        return count
+        noted, self._noted = self._noted, []
+        return counted(noted)
 
     def _entry(self, met: Met) -> Entry:
         lookup, record, conflict = met.lookup, met.record, met.conflict
