@@ -64,6 +64,8 @@ class OrderedTables:
 
     def chunk(self, done: Bound | None, count: int) -> Chunk:
         """The next `count` rows behind `done`. Both servers read at the same time."""
+        if self._pair.shared:
+            return self._by_keys(done, count)
         if self._pair.where:
             return self._filtered(done, count)
         asked = self._ask(self._source, self._pair.source, done, None, count)
@@ -100,6 +102,14 @@ class OrderedTables:
             end = target.last
         return self._compared(self._part(self._source, self._pair.source, done, end, None), target, end)
 
+    def _by_keys(self, done: Bound | None, count: int) -> Chunk:
+        """The target is asked for the keys that the source has: between them are rows of any number of other tables."""
+        end = self._source.cut(self._pair.source, done, count)
+        part = self._part(self._source, self._pair.source, done, end, None)
+        rows = part.rows
+        theirs = self._rows(self._target, self._pair.target, [self.comparison.key(row) for row in rows], "")
+        return Chunk(len(rows), self.comparison.differences(rows, list(theirs.values())), end)
+
     def checked(self, done: Bound | None, count: int) -> Chunk | None:
         """As `chunk`, by checksums that the servers compute; None: they differ, so that the rows have to be read."""
         end = self._source.cut(self._pair.source, done, count)
@@ -119,6 +129,8 @@ class OrderedTables:
             mine = self._rows(self._source, self._pair.source, keys, self._pair.where)
             self._waiter.wait(self._waiter.end())
             its = self._rows(self._target, self._pair.target, keys, self._pair.target_where)
+            if self._pair.shared:  # what the source does not have may be a row of another table
+                its = {key: row for key, row in its.items() if key in mine}
             recheck.round(mine, its, unchanged=self._waiter.end() == before)
         return recheck
 

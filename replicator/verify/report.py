@@ -73,6 +73,9 @@ class TableResult(msgspec.Struct):
     def differences(self) -> int:
         return self.missing + self.extra + self.different
 
+    def add_note(self, text: str) -> None:
+        self.note = f"{self.note}; {text}" if self.note else text
+
     def kept(self, time_ms: int) -> VerifiedTable:
         """As it is kept of the last verification. `time_ms`: now."""
         counted = (self.rows, self.missing, self.extra, self.different, self.changing)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from replicator.errors import ProcessError
+from replicator.model.decoding import from_json
 from replicator.mysql.table_key import Bound
 from replicator.verify.report import TableResult
 
@@ -44,8 +45,8 @@ class StateFile:
         if path is not None and path.exists():
             self.progress = self._read(path, task)
 
-    def finish(self, result: TableResult) -> None:
-        self.progress.finished.append(result)
+    def finish(self, *results: TableResult) -> None:
+        self.progress.finished += results
         self.progress.open = None
         self.save()
 
@@ -72,7 +73,7 @@ class StateFile:
 
     def _read(self, path: Path, task: str) -> Progress:
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=Progress)
+            found = from_json(path.read_bytes(), Progress)
         except (OSError, msgspec.MsgspecError) as error:
             raise _unusable(path, str(error)) from error
         if (found.task, found.v) != (task, _VERSION):

@@ -45,6 +45,9 @@ class TablePair(msgspec.Struct, frozen=True):
         faults: columns that should be compared and can't be.
         where: SQL condition of the source's rows that the target has; "" for all.
         target_where: of the target's rows that come from this table of the source; "" for all.
+        constants: columns of the target that `target_where` names, which its keys have in addition.
+        shared: the target has rows of other tables, too, and nothing tells them apart: only rows with keys of the
+            source are compared.
     """
 
     source: ReadTable
@@ -56,6 +59,8 @@ class TablePair(msgspec.Struct, frozen=True):
     faults: tuple[LeftOut, ...]
     where: str = ""
     target_where: str = ""
+    constants: tuple[str, ...] = ()
+    shared: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,12 +86,15 @@ def pair(
     mapped: Sequence[Mapped],
     where: str = "",
     constants: Mapping[str, str] | None = None,
+    *,
+    shared: bool = False,
 ) -> TablePair:
     """
     Args:
         mapped: the columns of the source that the task writes to the target.
         constants: column of the target -> text that the task writes into it, which tells the rows of the source's table
             from those of other ones.
+        shared: see `TablePair`.
     """
     constants = {name.lower(): text for name, text in (constants or {}).items()}
     there = {column.name.lower(): column for column in target.shape.columns}
@@ -124,6 +132,8 @@ def pair(
         tuple(faults),
         where,
         " AND ".join(equals(there[name], text) for name, text in constants.items() if name in there),
+        tuple(there[name].name for name in constants if name in there),
+        shared,
     )
 
 

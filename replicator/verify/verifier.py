@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from replicator.errors import ReplicatorError
+from replicator.model.finding import listed
 from replicator.mysql.table_key import Bound
 from replicator.verify.compare import Difference, Row
 from replicator.verify.ordered import BATCH, Chunk, OrderedTables
@@ -30,6 +31,9 @@ _OF_ALL: Final = frozenset({"E5031", "E5033"})
 _CHUNK_BYTES: Final = 8 << 20
 _MOST_ROWS: Final = 20_000
 _SAVE_S: Final = 1.0
+_SHARED: Final = (
+    "rows that only the target has are not looked for, and not deleted: they may be of another table (disjoint keys)"
+)
 _CHECKSUM_CHUNKS: Final = 5
 """A chunk whose checksum is computed is as many times as long."""
 
@@ -56,7 +60,8 @@ class Options(msgspec.Struct, frozen=True):
 class Wanted(msgspec.Struct, frozen=True):
     """A table of the source. `rows`, `size`: as its server estimates them. `skipped`: why it is not compared.
     `told_apart`: a column of the target says which rows come from it. `strange`: it is no table, but rows of the target
-    that come from none; the query that counts them."""
+    that come from none; the query that counts them. `tasks`: others that write to the target; the rows may be theirs.
+    """
 
     table: str
     target: str
@@ -65,6 +70,7 @@ class Wanted(msgspec.Struct, frozen=True):
     skipped: str = ""
     told_apart: bool = False
     strange: str = ""
+    tasks: tuple[str, ...] = ()
 
 
 class Observer(Protocol):
@@ -147,6 +153,11 @@ class Verifier:
         result.extra = int(self._again(lambda: self._target.control.value(wanted.strange)) or 0)
         if result.extra:
             result.note = "no table of the source has the value that these rows have in a column of transforms.add"
+        if result.extra and wanted.tasks:
+            result.result = "not_compared"
+            result.note = f"{result.extra} rows: {result.note}; they may be of {listed(wanted.tasks)}, which also write"
+            result.note += " to this server"
+            result.extra = 0
         result.seconds = self._clock() - begun
         result.conclude()
         return result
@@ -165,6 +176,11 @@ class Verifier:
         if not pair.names:
             result.result, result.note = "not_compared", "no column is compared"
             return result
+        if pair.shared and not pair.ordered:
+            result.result, result.note = "not_compared", "merged with disjoint keys, and the keys have no common order"
+            return result
+        if pair.shared:
+            result.add_note(_SHARED)
         if pair.ordered:
             return self._by_key(wanted, pair, result)
         self._by_hash(pair, result)
@@ -203,7 +219,7 @@ class Verifier:
             self._throttle(chunk.rows, begun)
 
     def _chunk(self, tables: OrderedTables, pair: TablePair, done: Bound | None, count: int) -> Chunk:
-        if self._options.checksums and possible(pair):
+        if self._options.checksums and not pair.shared and possible(pair):
             found = tables.checked(done, count * _CHECKSUM_CHUNKS)
             if found is not None:
                 return found
@@ -233,22 +249,22 @@ class Verifier:
         if repair is None or not real:
             return
         if self._repairs + len(real) > self._options.max_repairs:
-            result.note = f"not repaired: E5043 more than {self._options.max_repairs} rows differ (--max-repairs)"
+            result.add_note(f"not repaired: E5043 more than {self._options.max_repairs} rows differ (--max-repairs)")
             return
         try:
             repaired = self._again(partial(repair, wanted.table, pair, real))
         except ReplicatorError as error:
             if error.transient or error.code == "E5041":
                 raise
-            result.note = f"not repaired: {error.code} {error.what}: {error.found}"
+            result.add_note(f"not repaired: {error.code} {error.what}: {error.found}")
             return
         self._repairs += len(repaired.done)
         rows = {each.key: each.source if each.source is not None else each.target for each in real}
         for key, action in repaired.done[: self._options.samples]:
             result.repairs.append(RepairedRow(action, _key_of(pair, rows.get(key))))
         reasons = dict.fromkeys(repaired.left.values())
-        notes = [result.note] if result.note else []
-        result.note = "; ".join([*notes, *(f"not repaired: {reason}" for reason in list(reasons)[:3])])
+        for reason in list(reasons)[:3]:
+            result.add_note(f"not repaired: {reason}")
         result.dry_run = repair.dry_run
         result.written = len(repaired.done)
         if not repair.dry_run:

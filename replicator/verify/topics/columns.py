@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from replicator.model.decoding import from_json
 from replicator.verify.compare import Comparison, Row, document
 from replicator.verify.report import shown
 
@@ -139,7 +140,7 @@ def _canonical(raw: bytes) -> bytes:
     """Of a JSON document, or of a text that is one: members of objects may be in another order. Numbers with a point
     or an exponent are compared as DOUBLE: the source's text does not show which of them are DECIMAL."""
     try:
-        text = msgspec.json.decode(raw, type=str).encode()
+        text = from_json(raw, str).encode()
     except (msgspec.MsgspecError, UnicodeEncodeError):
         return document(raw, number=_double) or raw
     return b'"' + (document(text, number=_double) or b"")
@@ -152,7 +153,7 @@ def _double(text: str) -> object:
 def _shown(raw: bytes) -> str:
     """JSON of a value, for people: texts without their quotes."""
     try:
-        text = msgspec.json.decode(raw, type=str)
+        text = from_json(raw, str)
     except msgspec.MsgspecError:
         return shown(raw)
     return shown(text.encode("utf-8", "replace"))

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from replicator.model.decoding import msgpack_decoder
 from replicator.verify.compare import KeyValue
 from replicator.verify.topics.ports import SourceRow, TopicTable
 from replicator.verify.topics.spill import MOST_BYTES, PARTS, Spill
@@ -57,7 +58,7 @@ class SourceStates:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._spill = Spill(most_bytes=most_bytes)
         self._encoder = msgspec.msgpack.Encoder()
-        self._decoder = msgspec.msgpack.Decoder(_Entry)
+        self._decoder = msgpack_decoder(_Entry)
 
     def add(self, table: TopicTable, row: SourceRow) -> None:
         """Raises OSError."""

@@ -1,4 +1,4 @@
-"""Compares the tables of a task with the topics that it writes: all tables together, as a topic may have several."""
+"""Compares tables of a task with the topics that it writes: together, as a topic may have several."""
 
 from __future__ import annotations
 
@@ -55,21 +55,25 @@ class TopicVerifier:
         self._rows = 0
         self._keys: dict[bytes, dict[str, str]] = {}
 
-    def run(self, tables: Sequence[TopicTable | Wanted]) -> list[TableResult]:
-        """`Wanted`: is not compared. Raises errors of connections, E5031, OSError."""
+    def run(self, tables: Sequence[TopicTable | Wanted], count: int | None = None) -> list[TableResult]:
+        """`Wanted`: is not compared. `count`: of all tables, if these are some of them. May be called for other tables
+        afterwards. Raises errors of connections, E5031, OSError."""
+        self._keys = {}
         results = [_begun(each) for each in tables]
         open_ = {
             each.columns.number: (each, result)
             for each, result in zip(tables, results, strict=True)
             if isinstance(each, TopicTable)
         }
+        if not open_:
+            return results
         named = {each.name: each.columns for each, _ in open_.values()}
         with (
             closing(TopicStates(named, self._most_bytes)) as states,
             closing(SourceStates(self._most_bytes)) as rows,
         ):
             self._again(partial(self._read, states))
-            scanned = {number: each for number, each in open_.items() if self._scan(*each, rows, len(open_))}
+            scanned = {number: each for number, each in open_.items() if self._scan(*each, rows, count or len(open_))}
             compared = {number: table for number, (table, _) in scanned.items()}
             joined = join(rows, states, compared, self._options.max_differences)
             if joined.suspects or any(each.unrecorded or each.elsewhere for each in joined.counts.values()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from core.agent import Agent
 from core.launcher import Launcher
 from core.process import validate
 from dev.servers import Database, MySQL
+from replicator.assembly.nightly import verify_task
 from replicator.config.load import to_data
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
@@ -82,11 +85,15 @@ class Core:
         return found
 
 
-def test_a_row_that_was_deleted_at_the_target_is_found(same: Pair) -> None:
+def test_a_row_that_was_deleted_at_the_target_is_found(same: Pair, tmp_path: Path) -> None:
     same.both("CREATE TABLE a (id INT PRIMARY KEY, v INT)", "CREATE TABLE b (id INT PRIMARY KEY)")
     same.both("INSERT INTO a VALUES (1, 1), (2, 2)", "INSERT INTO b VALUES (1), (2)")
-    sink = {"user": "root", "position_database": same.other}
-    config = to_data(same.config(name=TASK, sink=sink, verify={"nightly": True, "wait_s": 20}))
+    # Not of the environment: the template of workers has that of the test which started it.
+    password = f"file:{tmp_path}/password"
+    (tmp_path / "password").write_text("\n")
+    sink = {"user": "root", "password": password, "position_database": same.other}
+    verify = {"nightly": True, "wait_s": 20}
+    config = to_data(same.config(name=TASK, source={"password": password}, sink=sink, verify=verify))
     with Core(config) as core:
         same.here("INSERT INTO a VALUES (3, 3)")
         eventually(lambda: same.target.execute(f"SELECT 1 FROM {same.other}.a WHERE id = 3"), 20)
@@ -99,3 +106,19 @@ def test_a_row_that_was_deleted_at_the_target_is_found(same: Pair) -> None:
         assert second.stage == "done" and core.result.result == "differs"
         assert core.result.differing[0].missing == 1 and core.result.differing[0].table.endswith(".a")
         assert core.task.state == "running" and core.result.whole_ms > core.result.equal_ms > 0
+
+
+def test_a_table_that_takes_longer_than_the_night_comes_last_in_the_next_one(same: Pair) -> None:
+    same.both(*(f"CREATE TABLE {name} (id INT PRIMARY KEY)" for name in "abc"))
+    same.both(*(f"INSERT INTO {name} VALUES (1), (2)" for name in "abc"))
+    config, last = same.config(sink={"user": "root", "position_database": same.other}), dict[str, int]()
+    moments = iter([0.0, 0.0])  # then a comparison of the first table has taken very long
+    ended = verify_task(config, "", last, lambda: None, partial(next, moments, 1e9))
+    assert (ended.stage, ended.whole) == ("incomplete", False)
+    assert [(each.table[-1], each.result) for each in ended.tables] == [("a", "undecided")]
+    assert "verify.max_hours (5)" in ended.tables[0].note and "3 of 3 tables were not compared" in ended.note
+    last |= {each.table: each.time_ms for each in ended.tables}
+
+    moments = iter([0.0] * 5)  # for one table
+    ended = verify_task(config, "", last, lambda: None, partial(next, moments, 1e9))
+    assert [(each.table[-1], each.result) for each in ended.tables] == [("b", "equal")]

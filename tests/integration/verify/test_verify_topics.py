@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from kafka import TopicPartition
 from kafka.admin import KafkaAdminClient
 
 from dev.servers import Database, Kafka
+from replicator.assembly.nightly import verify_task
 from replicator.cli.main import main
+from replicator.cli.verify_output import NoLine
 from replicator.config.load import to_data
 from replicator.errors import ProcessError
 from replicator.verify.report import TableResult
+from replicator.verify.verifier import Wanted
 from tests.servers import new_database
 from tests.support.api import TOKEN, memory_worlds
 from tests.support.consume import read_all
@@ -198,3 +202,48 @@ def test_truncate_and_records_that_have_expired(mysql: Database, kafka: Kafka) -
         assert counts(found["a"]) == ("equal", 0, 0, 0, 0, 0)
         assert counts(found["b"]) == ("equal", 0, 0, 0, 0, 1)
         assert f"begins at offset {record.offset}; cleanup.policy=delete" in found["b"].note
+
+
+class _Interrupted(NoLine):
+    """At the beginning of a table; "": never. `seen`: tables whose rows were read."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name, self.seen = name, list[str]()
+
+    def table(self, wanted: Wanted, number: int, count: int) -> None:
+        if wanted.table.endswith(f".{self.name}"):
+            raise KeyboardInterrupt
+        self.seen.append(wanted.table[-1])
+
+
+def test_an_interrupted_comparison_goes_on(mysql: Database, kafka: Kafka, tmp_path: Path) -> None:
+    """By --state, and by night: topics that are finished are not read again."""
+    state = tmp_path / "state"
+    with new_database(mysql) as database:
+        task = Topics(mysql, kafka, database)
+        task.run(*(f"CREATE TABLE {name} (id INT PRIMARY KEY)" for name in "abc"))
+        task.deliver()
+        task.run(*(f"INSERT INTO {name} VALUES (1), (2)" for name in "abc"))
+        task.deliver()
+        with pytest.raises(KeyboardInterrupt):
+            task.verify(state=state, observer=_Interrupted("c"))
+        task.run("UPDATE a SET id = 7 WHERE id = 1", "UPDATE c SET id = 7 WHERE id = 1", logged=False)
+        with pytest.raises(ProcessError, match="E5033"):
+            task.verify(f"{database}.c", state=state)
+        goes_on = _Interrupted()
+        found = task.verify(state=state, observer=goes_on)
+        assert goes_on.seen == ["c"] and [*found] == ["a", "b", "c"] and not state.exists()
+        assert [found[name].result for name in "abc"] == ["equal", "equal", "differs"]
+
+        moments = iter([0.0, 0.0])  # then a comparison of the first table has taken very long
+        ended = verify_task(task.config, "", {}, lambda: None, partial(next, moments, 1e9))
+        assert [(each.table[-1], each.result) for each in ended.tables] == [("a", "undecided")], ended
+
+        compared, last = list[str](), dict[str, int]()
+        for night in range(3):
+            moments = iter([0.0] * 4)  # three looks at the clock while one table is compared
+            ended = verify_task(task.config, "", last, lambda: None, partial(next, moments, 1e9))
+            last |= {each.table: each.time_ms + night for each in ended.tables}
+            compared += [each.table[-1] for each in ended.tables]
+            assert ended.stage == "incomplete" or night == 2, ended
+        assert compared == ["a", "b", "c"]
