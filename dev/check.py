@@ -85,9 +85,14 @@ def _run(name: str) -> int:
     command = STEPS[name]
     say(f"step {name}: {' '.join(Path(word).name if word.startswith('/') else word for word in command)}")
     begun = time.monotonic()
-    status = subprocess.run(command, cwd=TREE, stdin=subprocess.DEVNULL, check=False).returncode
+    status = subprocess.run(command, cwd=TREE, stdin=subprocess.DEVNULL, env=_environment(), check=False).returncode
     say(f"step {name}: {'passed' if status == 0 else f'exit {status}'} after {time.monotonic() - begun:.1f} s")
     return status
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with compiled modules kept on disk: else each worker compiles all tests, each process what has changed."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _again_alone(known: dict[str, str]) -> tuple[int, list[str]]:
@@ -96,7 +101,8 @@ def _again_alone(known: dict[str, str]) -> tuple[int, list[str]]:
     if not 0 < len(failed) <= _MOST_AGAIN:
         return _TESTS_FAILED, []
     say(f"{len(failed)} failed beside others and run once more, alone: {', '.join(failed)}")
-    status = subprocess.run([*_PYTEST, "-q", *failed], cwd=TREE, stdin=subprocess.DEVNULL, check=False).returncode
+    command = [*_PYTEST, "-q", *failed]
+    status = subprocess.run(command, cwd=TREE, stdin=subprocess.DEVNULL, env=_environment(), check=False).returncode
     again = _last_failed() if status == _TESTS_FAILED else []
     lines, refused = report([test for test in failed if test not in again], known, ci=os.environ.get("CI") == "true")
     if status != 0 or refused:

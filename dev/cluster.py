@@ -1,7 +1,7 @@
 """Our own processes as a user starts them: Cores, a Server, a Monitor and the CLI, over servers that run already.
 
-Used by the demo and by the failover tests. Every process is the console script in a child of its own, so that it can be
-killed, stopped and continued by pid.
+Used by the demo and by the failover tests. Every process is the console script in a process of its own, so that it can
+be killed, stopped and continued by pid.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from typing import Any
 import httpx
 
 from core import role_log
+from dev import warm
 from dev.errors import ServerFailed
+from dev.plain_http import PLAIN
 from dev.servers.launch import launch
 from dev.servers.ports import free_port
 from replicator.coordination.layout import DEFAULT_ROOT
 
 CLI = Path(sys.executable).with_name("replicator")
+_AT_START = ("PYTHON", "LD_")
 
 
 class Process:
@@ -44,17 +47,29 @@ class Process:
     ) -> None:
         """prefix: of the command, to run it in a network of its own, say; environment: besides ours."""
         self.name = name
-        self._command = [*(prefix or []), str(CLI), *arguments]
+        self._prefix, self._command = prefix or [], [str(CLI), *arguments]
         # Pid files belong to the folder, unless the caller has chosen another directory.
         state = {} if "XDG_STATE_HOME" in os.environ else {"XDG_STATE_HOME": str(folder / "state")}
         self._environment = {**state, **(environment or {})}
         self._folder = folder
         self.log_path = folder / f"{name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | warm.WarmProcess | None = None
 
     def start(self) -> Process:
-        self._process = launch(self._command, self.log_path, self._folder, environment=self._environment)
+        if warm.enabled() and not self._needs_an_interpreter():
+            with self.log_path.open("ab") as log:
+                environment = {**os.environ, **self._environment}
+                self._process = warm.start(
+                    self._command, cwd=self._folder, environment=environment, stdout=log, stderr=log
+                )
+        else:
+            command = [*self._prefix, *self._command]
+            self._process = launch(command, self.log_path, self._folder, environment=self._environment)
         return self
+
+    def _needs_an_interpreter(self) -> bool:
+        """What is read when an interpreter starts has no effect on one that runs."""
+        return bool(self._prefix) or any(name.startswith(_AT_START) for name in self._environment)
 
     @property
     def pid(self) -> int:
@@ -146,7 +161,7 @@ class Cluster:
         self.role_folder.mkdir(exist_ok=True)
         self._token_file = folder / "server.token"
         self._trust: dict[str, str] = {"REPLICATOR_CA_FILE": str(ca)} if ca else {}
-        self._verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=str(ca)) if ca else True
+        self._verify = ssl.create_default_context(cafile=str(ca)) if ca else PLAIN
         scheme = "https" if ca else "http"
         self.server_url = f"{scheme}://127.0.0.1:{free_port()}"
         self.monitor_url = f"{scheme}://127.0.0.1:{free_port()}"
@@ -211,15 +226,13 @@ class Cluster:
         self._need_server()
         ours = {"REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
         environment = {**os.environ, **ours, **self._trust}
-        done = subprocess.run(
-            [str(CLI), *arguments],
-            env=environment,
-            capture_output=True,
-            input=given,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        command = [str(CLI), *arguments]
+        if warm.enabled():
+            done = warm.run(command, environment=environment, given=given)
+        else:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, input=given, text=True, timeout=120, check=False
+            )
         return done.returncode, done.stdout, done.stderr
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 
+from dev import warm
 from replicator.host import access
 from tests.servers import (
     SERVER_FIXTURES,
@@ -48,6 +50,8 @@ __all__ = [
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+warm.enable()
+
 # What an operator would set where tasks may use everything. Tests of the confinement set something narrower.
 os.environ[access.FILE_SINK_DIRECTORY] = "/"
 os.environ[access.SECRETS_DIRECTORY] = "/"
@@ -71,6 +75,11 @@ def _limit(item: pytest.Item) -> float:
     """Seconds that a test may take."""
     mark = item.get_closest_marker("timeout")
     return float(mark.args[0]) if mark is not None and mark.args else 0.0
+
+
+def pytest_collection_finish() -> None:
+    """A quarter of this process's time went into looking through the tests themselves for garbage."""
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,13 +9,15 @@ from typing import Any
 import msgspec
 
 from dev.bench.apply_latency import apply_latency
+from dev.bench.dump import dump_into_seconds
 from dev.bench.job import Job, Outcome, measure
-from dev.bench.load import Segment
+from dev.bench.load import Load, Segment
 from dev.bench.machine import summary
 from dev.bench.report import Entry, absent, fact, figure, ratio
 from dev.bench.runner import Runner
 from dev.bench.target import WORKERS, Target, target_of
 from dev.progress import say
+from dev.servers.database import MySQL
 
 PER = {"tx1": 1, "tx10000": 10_000}
 _REPLICA_ROWS = {"tx1": 40_000, "tx10000": 400_000}
@@ -23,9 +25,9 @@ _REPLICA_ROWS = {"tx1": 40_000, "tx10000": 400_000}
 _DURABLE_ROWS = {"tx1": 6_000, "tx10000": 200_000}
 
 
-def apply(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
-    """Ours and the replica in turn, `runs` times."""
-    if runner.database.name != "MySQL":
+def apply(runner: Runner, load: Load, segments: dict[str, Segment], rows: int, runs: int) -> Iterator[Entry]:
+    """Ours and the replica in turn, `runs` times. rows: of the table that a target is filled from."""
+    if not isinstance(runner.database, MySQL):
         yield absent("apply.replica.tx1", "ratio", "measured on MySQL alone")
         return
     yield fact("apply.measured", summary())
@@ -33,6 +35,7 @@ def apply(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[E
         for size, segment in segments.items():
             yield from _size(runner, target, size, segment, runs)
         yield from apply_latency(runner, target)
+        yield from filling(runner, runner.database, target, load.table(rows), runs)
     with target_of(runner.database, durable=True) as target:
         for size, segment in segments.items():
             yield from _durable(runner, target, size, segment, runs)
@@ -69,6 +72,29 @@ def _size(runner: Runner, target: Target, size: str, segment: Segment, runs: int
     yield figure(f"apply.memory_mb.{size}", "MB", [each.peak_mb for each in ours])
     yield figure(f"apply.rate.replica.{size}", "rows/s", rates, 0)
     yield figure(f"apply.workers.replica.{size}", "workers", [best], 0)
+
+
+def filling(runner: Runner, source: MySQL, target: Target, table: Segment, runs: int) -> Iterator[Entry]:
+    """An empty table is filled with `table`: by a task, and by the dump program into its client, in turn."""
+    ours: list[Outcome] = []
+    dumps: list[float] = []
+    for _ in range(runs):
+        ours.append(_ours(runner, target, table, "fill"))
+        _check_filled(target, table.rows)
+        target.clear()
+        dumps.append(table.rows / dump_into_seconds(source, target.server))
+        _check_filled(target, table.rows)
+        say(f"{table.name} dump: {dumps[-1]:,.0f} rows/s")
+    yield ratio("apply.fill", "ratio", [each.rate for each in ours], dumps)
+    yield figure("apply.fill.rate", "rows/s", [each.rate for each in ours], 0)
+    yield figure("apply.fill.rate.dump", "rows/s", dumps, 0)
+    yield figure("apply.fill.cpu_us", "us/row", [each.cpu_us for each in ours], 2)
+    yield figure("apply.fill.memory_mb", "MB", [each.peak_mb for each in ours])
+
+
+def _check_filled(target: Target, rows: int) -> None:
+    if target.rows()[0] != rows:
+        raise RuntimeError(f"the target has {target.rows()[0]} of {rows} rows")
 
 
 def _ours(runner: Runner, target: Target, segment: Segment, path: str, **options: Any) -> Outcome:

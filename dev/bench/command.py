@@ -167,7 +167,7 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
         "snapshot",
         lambda: snapshots(runner, writer, rows, again, peer_runs=again if peers else 1, full=peers),
     )
-    plan.part("apply", lambda: apply(runner, both, again))
+    plan.part("apply", lambda: apply(runner, writer, both, rows, again))
     rates = {100: 3.0, 1000: 3.0} if small else {100: 15.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates, few))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))

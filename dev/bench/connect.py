@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from dev import plain_http
 from dev.cluster import wait_for
 from dev.fetch.jars import java
 from dev.fetch.peers import connect_libs, connectors
@@ -65,7 +66,7 @@ class Connect(Server):
 
     def _serves(self) -> bool:
         try:
-            return httpx.get(f"{self._url}/connectors", timeout=5).status_code == 200
+            return plain_http.get(f"{self._url}/connectors", timeout=5).status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -148,7 +149,7 @@ class Connect(Server):
         return history.exists() and "orders" in history.read_text() and time.time() - history.stat().st_mtime > 3
 
     def _status(self) -> dict[str, Any]:
-        answer = httpx.get(f"{self._url}/connectors/{NAME}/status", timeout=10)
+        answer = plain_http.get(f"{self._url}/connectors/{NAME}/status", timeout=10)
         return dict(answer.json()) if answer.status_code == 200 else {}
 
     def _until(self, state: str) -> None:

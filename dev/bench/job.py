@@ -21,6 +21,7 @@ PATHS = {
     "nowhere": "dev.bench.ours",  # rendered, and then dropped
     "snapshot": "dev.bench.snapshot_job",  # the rows that the table has
     "apply": "dev.bench.apply_job",  # into a second server
+    "fill": "dev.bench.fill_job",  # a snapshot into an empty table of a second server
     "plain": "dev.bench.plain",
     "socket": "dev.bench.ceiling",
     "mysqlbinlog": "dev.bench.ceiling",

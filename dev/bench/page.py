@@ -243,6 +243,14 @@ def apply_latency(entries: Entries) -> str:
     return _rows(("latency at 1,000 transactions/s", "ms"), rows)
 
 
+def apply_fill(entries: Entries) -> str:
+    if "apply.fill" not in entries:
+        return "Not measured yet."
+    names = ("rate", "rate.dump", "cpu_us", "memory_mb")
+    row = (*(_value(entries, f"apply.fill.{name}") for name in names), _value(entries, "apply.fill"))
+    return _rows(("rows/s", "rows/s of the dump", "CPU us/row", "MB", "ratio"), [row])
+
+
 def apply_facts(entries: Entries) -> str:
     return entries["apply.measured"].reason if "apply.measured" in entries else ""
 
@@ -280,6 +288,7 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "apply_facts": apply_facts,
     "apply_durable": apply_durable,
     "apply_latency": apply_latency,
+    "apply_fill": apply_fill,
     "fleet": group("fleet."),
     "monitor": group("monitor."),
     "shared": group("shared."),

@@ -36,8 +36,7 @@ def snapshots(runner: Runner, load: Load, rows: int, runs: int, *, peer_runs: in
     """Ours and the dump in turn, `runs` times, and then Debezium, so that its JVM is not beside them.
 
     full: Debezium with default settings, too, once."""
-    load.table(rows)
-    segment = Segment("orders", "", 4, 0, rows, 0, rows)
+    segment = load.table(rows)
     yield figure("snapshot.rows", "rows", [rows], 0)
     yield fact("snapshot.measured", summary())
     ours: dict[str, list[Outcome]] = {name: [] for name in FORMATS}

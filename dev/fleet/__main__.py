@@ -17,6 +17,7 @@ import httpx
 import msgspec
 import psutil
 
+from dev import plain_http
 from dev.bench.fleet import zxid
 from dev.bench.report import OUTPUT, Entry, fact, figure, read, write
 from dev.cluster import wait_for
@@ -46,7 +47,7 @@ def measure(tasks: int, cores: int, zookeepers: int, seconds: float, tries: int)
         server, monitor = bus.cluster.start_server(), bus.cluster.start_monitor()
         began = time.monotonic()
         ready = f"{bus.cluster.monitor_url}/healthz/ready"
-        wait_for(lambda: httpx.get(ready, timeout=10).status_code == 200, "the Monitor to have read", 120)
+        wait_for(lambda: plain_http.get(ready, timeout=10).status_code == 200, "the Monitor to have read", 120)
         yield figure("monitor_first_s", "s", [time.monotonic() - began])
         yield from _lists(bus, tries)
         yield from _page(bus, tries)
@@ -75,7 +76,7 @@ def _lists(bus: FleetBus, tries: int) -> Iterator[Entry]:
 
 def _page(bus: FleetBus, tries: int) -> Iterator[Entry]:
     url = bus.cluster.monitor_url
-    page = httpx.get(url, timeout=30)
+    page = plain_http.get(url)
     yield figure("page_kb", "kB", [len(page.content) / 1000])
     yield figure("page_compressed_kb", "kB", [page.num_bytes_downloaded / 1000])
     name, waits = bus.blocks[-1][0], []
@@ -86,7 +87,7 @@ def _page(bus: FleetBus, tries: int) -> Iterator[Entry]:
         wanted = "paused" if number % 2 == 0 else "running"
 
         def shown(wanted: str = wanted) -> bool:
-            rows = httpx.get(f"{url}/api/state", timeout=30).json()["tasks"]
+            rows = plain_http.get(f"{url}/api/state").json()["tasks"]
             return any(row["name"] == name and row["desired"] == wanted for row in rows)
 
         wait_for(shown, f"the Monitor to show {wanted}", 30, every=0.1)

@@ -173,7 +173,10 @@ TASK: Final = Dashboard(
                     "timeseries",
                     [
                         Query(f"increase(bus_dead_letters_total{{{OF_TASK}}}[5m])", "dead letters {{reason}}"),
-                        Query(f"increase(bus_target_conflicts_total{{{OF_TASK}}}[5m])", "conflicts"),
+                        Query(
+                            f"increase(bus_target_conflicts_by_kind_total{{{OF_TASK}}}[5m])",
+                            "conflicts {{policy}} {{kind}}",
+                        ),
                         Query(f"bus_tables_quarantined{{{OF_TASK}}}", "tables in quarantine"),
                     ],
                     "What was not delivered as it was.",

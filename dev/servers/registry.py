@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 
+from dev import plain_http
 from dev.fetch.jars import java, registry_libs
 from dev.servers.base import Server
 
@@ -34,6 +35,6 @@ class Registry(Server):
 
     def _serves(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/subjects", timeout=2, trust_env=False).is_success
+            return plain_http.get(f"{self.url}/subjects", timeout=2).is_success
         except httpx.TransportError:
             return False

@@ -12,7 +12,9 @@ from typing import Any
 import httpx
 import uvicorn
 
+from dev import plain_http
 from replicator.assembly.table_definitions import TableDefinitions
+from replicator.coordination.access import passwords
 from replicator.coordination.clock import now_ms
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
@@ -29,6 +31,8 @@ from replicator.telemetry.server_certificate import ServerCertificate
 from server.app import Access, create_app
 
 TOKEN = "test-token-0123456789"
+CHEAP: passwords.Cost = (1 << 10, 8, 1)
+"""Of passwords of tests, which are hashed for each test."""
 
 TASK = """\
 name: copy_hot_item
@@ -84,7 +88,7 @@ class Bus:
 
     def client(self) -> httpx.Client:
         headers = {"authorization": f"Bearer {TOKEN}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=30)
+        return plain_http.client(f"{self.url}/api/v1", headers=headers)
 
 
 class World:
@@ -146,7 +150,7 @@ class Switch:
 def memory_worlds() -> Iterator[Callable[[], World]]:
     """Gives a function that makes a world of its own, in memory, behind the one port."""
     switch = Switch()
-    with serving(switch) as url, httpx.Client(trust_env=False, verify=False, timeout=30) as http:  # noqa: S501
+    with serving(switch) as url, plain_http.client() as http:
 
         def make() -> World:
             ensemble = MemoryEnsemble()

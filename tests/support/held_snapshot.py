@@ -39,6 +39,8 @@ HELD_BACK = "held back"
 
 _COMMIT = b"\x03COMMIT"
 _MOMENT_S: Final = 0.3
+_PATIENCE_S: Final = 60.0
+"""On a busy machine, for a worker that takes over from one that was killed."""
 _END_OF_LOG: Final = {True: b"SHOW MASTER STATUS", False: b"SHOW BINARY LOG STATUS"}
 _SELECT: Final = b" ORDER BY `id` LIMIT "
 _SENT: Final = {"before the view": b"START TRANSACTION", "before the SELECT": _SELECT, "during the SELECT": _SELECT}
@@ -86,17 +88,17 @@ class Gate:
 
     def _then(self, last: Hold, needle: bytes, direction: Literal["up", "down"] = "up") -> Hold:
         """The next stop. It is armed before the last one is left."""
-        last.wait()
+        last.wait(_PATIENCE_S)
         hold = self._proxy.hold_before(needle, direction)
         last.release()
-        hold.wait()
+        hold.wait(_PATIENCE_S)
         return hold
 
     def _stopped_stream(self, last: Hold, mark: str) -> Hold:
         """The chunk is read, and its place is behind a row that the stream does not get."""
         stream, before = self._proxy.hold_before(HELD_BACK.encode(), "down"), self._read() if self._read else 0
         self._server.execute(f"INSERT INTO {mark} SELECT COALESCE(MIN(id), 0) - 1, '{HELD_BACK}' FROM {mark}")
-        stream.wait()
+        stream.wait(_PATIENCE_S)
         if self._read is None:
             self._then(last, _END_OF_LOG[isinstance(self._server, MariaDB)]).release()
             time.sleep(_MOMENT_S)

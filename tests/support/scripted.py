@@ -15,6 +15,7 @@ from replicator.errors import (
 )
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.model.term import Term
@@ -125,7 +126,7 @@ class Recorder:
 
     dead_letters = 0
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False
     left: Position | None = None

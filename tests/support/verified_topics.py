@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 from dev.servers import Database, Kafka, MariaDB
@@ -55,7 +56,14 @@ class Topics:
         """What the source has logged so far is in the topics afterwards."""
         self.pipeline().run(build_source(self.config).end_position)
 
-    def verify(self, *patterns: str, wait: float = 20, complete: bool = False) -> dict[str, TableResult]:
+    def verify(
+        self,
+        *patterns: str,
+        wait: float = 20,
+        complete: bool = False,
+        state: Path | None = None,
+        observer: NoLine | None = None,
+    ) -> dict[str, TableResult]:
         """By the table's name without its database."""
         sink = self.config.sink
         assert isinstance(sink, KafkaSink)
@@ -65,7 +73,7 @@ class Topics:
 
         with (
             open_topic_verification(self.config, sink, patterns, complete=complete, known=known) as verification,
-            verification.verifier(Options(), wait, NoLine()) as verifier,
+            verification.verifier(Options(), wait, observer or NoLine(), state) as verifier,
         ):
             results = verifier.run(verification.tables)
         return {each.table.partition(".")[2]: each for each in results}
