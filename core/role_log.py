@@ -18,6 +18,7 @@ from typing import Final
 
 from replicator.model import lease_clock
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
@@ -60,7 +61,7 @@ class WatchedSink:
         return self._sink.dead_letters
 
     @property
-    def conflicts(self) -> int:
+    def conflicts(self) -> ConflictCounts:
         return self._sink.conflicts
 
     @property

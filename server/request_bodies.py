@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from replicator.errors import ConfigError
+from replicator.model.decoding import from_json
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ def decoded(body: bytes, kind: type[T], wanted: str, *, wrong: str = "a wrong va
         ConfigError: E1001 for what is no JSON, E1003 for another value.
     """
     try:
-        return msgspec.json.decode(body, type=kind)
+        return from_json(body, kind)
     except msgspec.ValidationError as error:
         raise ConfigError("E1003", f"the request has {wrong}: {error}", wanted=wanted) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

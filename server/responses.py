@@ -10,12 +10,14 @@ from typing import Any
 
 import msgspec
 
+from replicator.config import endpoints
 from replicator.coordination.logs.processes import Process as OnlineProcess
 from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
-from replicator.model.checkpoint import Checkpoint
+from replicator.model.checkpoint import ApplyMode, Checkpoint, apply_mode
+from replicator.model.conflicts import ConflictCount
 from replicator.model.quarantine import Quarantined, TaskOrders, left_out
 from replicator.model.snapshot_orders import SnapshotRequest, waiting
 from replicator.model.snapshot_report import SnapshotReport, report
@@ -58,8 +60,11 @@ class Quarantine(msgspec.Struct, kw_only=True):
 
 class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     """A task with its state. `version`: of the configuration, for If-Match. `dead_letters`: number of records that
-    were too large for the sink. `conflicts`: of rows at the target that were not what the source says.
-    `by_sql`: rows are written by SQL statements, as the account may not execute BINLOG, or `sink.apply` is sql.
+    were too large for the sink. `conflicts`: of rows at the target that were not what the source says;
+    `conflict_counts`: of these by policy and kind, as far as this version has counted them.
+    `by_sql`: rows are written by SQL statements, as the account may not execute BINLOG, or `sink.apply` is sql;
+    `apply_mode`: "binlog" (row images) or "sql" at a target that is a database, null for other sinks and before the
+    first commit.
     `quarantined`: tables in quarantine, now or earlier. `snapshot`: the present or the last snapshot, null without
     one. These are taken from lastCommit. `snapshot_requests`: ordered snapshots that are not done. `position`,
     `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no standby can be
@@ -82,8 +87,10 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     instances: list[Instance]
     dead_letters: int = 0
     conflicts: int = 0
+    conflict_counts: list[ConflictCount] = msgspec.field(default_factory=list)
     skipped_transactions: int = 0
     by_sql: bool = False
+    apply_mode: ApplyMode | None = None
     quarantined: list[Quarantine] = msgspec.field(default_factory=list)
     snapshot: SnapshotReport | None = None
     snapshot_requests: list[SnapshotRequest] = msgspec.field(default_factory=list)
@@ -327,8 +334,10 @@ def task(view: TaskOverview) -> Task:
         instances=[_instance(instance) for instance in view.instances],
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         conflicts=checkpoint.conflicts if checkpoint else 0,
+        conflict_counts=list(checkpoint.conflict_counts) if checkpoint else [],
         skipped_transactions=checkpoint.skipped if checkpoint else 0,
         by_sql=checkpoint.by_sql if checkpoint else False,
+        apply_mode=apply_mode(checkpoint, endpoints.sink_type(view.config)),
         quarantined=[*map(_quarantine, marks), *_ordered(view.orders, left_out(marks))],
         snapshot=report(progress, checkpoint.time_ms, paused=asked.paused) if checkpoint and progress else None,
         snapshot_requests=[msgspec.structs.replace(one, known=()) for one in waiting(asked, progress)],

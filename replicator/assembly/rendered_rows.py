@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
-import msgspec
-
 from replicator.assembly.catalogs import build_catalog
 from replicator.assembly.pipeline import build_rendering
 from replicator.assembly.planners import Planners
@@ -25,6 +23,7 @@ from replicator.decode.topics.row_states import Read
 from replicator.decode.topics.rows import NotationOf
 from replicator.decode.topics.values import Notation, is_binary, packer
 from replicator.model import types
+from replicator.model.decoding import from_json
 from replicator.model.position import Position
 from replicator.model.snapshot import SnapshotMoment
 from replicator.mysql import chunk_query, table_key
@@ -126,7 +125,7 @@ class RenderedRows:
         raw = bytes(raw)
         try:
             if self._canal and column.type in types.INTEGERS:
-                raw = msgspec.json.decode(raw, type=str).encode()
+                raw = from_json(raw, str).encode()
             how = self._notation(column)
             packed = packer(column, how)(raw) if how is not None else None
         except (ValueError, OverflowError, struct.error):  # msgspec's errors are ValueErrors

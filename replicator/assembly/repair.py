@@ -19,16 +19,19 @@ import msgspec
 from replicator.assembly.changed_keys import ChangedKeys, Changes
 from replicator.assembly.pipeline import build_rendering
 from replicator.assembly.planners import Planners
+from replicator.assembly.shard_owners import ShardOwners
 from replicator.assembly.target_keys import TargetKeys
 from replicator.config.mysql_sink import MySQLSink
 from replicator.config.secrets import resolve
 from replicator.config.task import TaskConfig
 from replicator.decode.snapshot.chunk_decoder import ChunkDecoder
 from replicator.errors import ReplicatorError, SinkError
+from replicator.model.finding import listed
 from replicator.model.snapshot import SnapshotMoment
-from replicator.model.target_table import TargetTables
+from replicator.model.target_table import TargetTable, TargetTables
 from replicator.mysql import table_key
 from replicator.mysql.hosts import Hosts
+from replicator.mysql.statement_text import Text
 from replicator.pipeline.ports import TableChanged
 from replicator.sink.mysql.fenced_repair import FencedRepair, of_rows
 from replicator.sink.mysql.row_runs import split
@@ -38,7 +41,7 @@ from replicator.verify.compare import Difference, KeyValue, Row
 from replicator.verify.ordered import any_of
 from replicator.verify.packet_rows import parser
 from replicator.verify.repair import ACTIONS, Repaired
-from replicator.verify.side import Side
+from replicator.verify.side import Side, literals
 from replicator.verify.table_pair import TablePair
 
 _BATCH: Final = 100
@@ -60,6 +63,7 @@ class Tools(msgspec.Struct, frozen=True):
     guard: Callable[[str], None]
     sleep: Callable[[float], None]
     dry_run: bool
+    owners: ShardOwners
 
 
 class TaskRepair:
@@ -91,7 +95,7 @@ class TaskRepair:
         planner = cache(lambda marker: planners.snapshot(marker, moment))
         decoder = ChunkDecoder(planner, mariadb=config.source.type == "mariadb", rendering=rendering)
         changed = ChangedKeys(config, planners.stream, rendering, _PATIENCE_S)
-        self._tools = Tools(target, tables, decoder, changed, guard, sleep, dry_run)
+        self._tools = Tools(target, tables, decoder, changed, guard, sleep, dry_run, ShardOwners(config))
 
     def __call__(self, table: str, pair: TablePair, differences: Sequence[Difference]) -> Repaired:
         keys = TargetKeys(self._tools.target, pair, mariadb=self._config.source.type == "mariadb")
@@ -159,6 +163,7 @@ class _TableRepair:
             table = tools.decoder.table(found.chunk)
             changes = tools.changed.between(position, found.chunk.high, table, self._pair.key)
             todo, busy = self._todo(keys, found, changes)
+            todo = self._own(todo, repaired)
             statements = list(self._statements(todo, found))
             fence.write(statements)
         except TableChanged:
@@ -190,6 +195,9 @@ class _TableRepair:
         if changes.all or len(mine) != len(found.chunk.images):
             return [], list(keys)
         theirs = self._keys.read(keys)
+        if self._pair.shared:  # what the source does not have may be a row of another table
+            known = {key_of(row) for row in mine}
+            theirs = [row for row in theirs if key_of(row) in known]
         moved = set[KeyValue]()
         if changes.keys:
             noted = self._tools.decoder.keys(found.chunk, self._pair.key)
@@ -200,7 +208,31 @@ class _TableRepair:
         differences = self._comparison.differences(_wanted(mine, keys, key_of), _wanted(theirs, keys, key_of))
         return [each for each in differences if each.key not in moved], [key for key in keys if key in moved]
 
-    def _statements(self, todo: Sequence[Difference], found: KeyedRows) -> Iterator[bytes]:
+    def _own(self, todo: list[Difference], repaired: Repaired) -> list[Difference]:
+        """Without rows of the target that are those of another table, where `keys: disjoint` is not true. A row that is
+        missing needs no question: the target refuses a key that it has."""
+        if not self._pair.shared:
+            return todo
+        changed = [each for each in todo if each.target is not None]
+        if not changed or not self._owners(changed):
+            return todo
+        others = {each.key: self._owners([each]) for each in changed}
+        for key, names in others.items():
+            if names:
+                repaired.left[key] = f"{listed(names)} has a row with this key, too (keys: disjoint)"
+        return [each for each in todo if not others.get(each.key)]
+
+    def _owners(self, differences: Sequence[Difference]) -> Sequence[str]:
+        """Other tables of the source with a row of one of the keys."""
+        target, key = self._pair.target, self._pair.target.key
+        assert key is not None, "an ordered pair"  # noqa: S101
+        names = [target.shape.columns[index].name for index in key.columns]
+        table = TargetTable(target.shape.database, target.shape.name, (), source=self._table)
+        return self._tools.owners(
+            table, [list(zip(names, literals(target, each.key), strict=True)) for each in differences]
+        )
+
+    def _statements(self, todo: Sequence[Difference], found: KeyedRows) -> Iterator[Text]:
         """Deletions first, as other rows may get the unique values of theirs."""
         gone = [each.key for each in todo if each.source is None]
         if gone:

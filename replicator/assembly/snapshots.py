@@ -69,7 +69,7 @@ class SnapshotEncoder:
         return self._messages(SnapshotBegins(self._definitions), identity)
 
     def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Iterator[Batch]:
-        return self._decoder.rows(chunk, identity, first, between, last)
+        return self._decoder.rows(chunk, identity, first, between, last, spend=True)
 
     def begin_table(self, chunk: Chunk, identity: str) -> Sequence[Batch]:
         return self._messages(TableBegins(self._decoder.table(chunk), chunk.time_s), identity)

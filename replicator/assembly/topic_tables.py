@@ -51,11 +51,13 @@ class Chosen(msgspec.Struct, frozen=True):
         tables: `Wanted`: are not compared.
         columns: `database.table` -> name of each column at the source -> name in records.
         alone: topic -> name in records of the only table that it can have.
+        facts: of the topics that exist.
     """
 
     tables: list[TopicTable | Wanted]
     columns: Mapping[str, Mapping[str, str]]
     alone: Mapping[str, tuple[str, str]]
+    facts: Mapping[str, TopicFacts]
 
 
 class TopicTables:
@@ -74,7 +76,7 @@ class TopicTables:
         self._names = Topics(sink.topic_template, config.name)
 
     def choose(self, patterns: Sequence[str], topics: TopicReader) -> Chosen:
-        """`topics` is to read those of the chosen tables. Raises ProcessError E5032."""
+        """Raises ProcessError E5032."""
         chosen = TableFilter(patterns or ("*.*",))
         sizes = source_tables.selected(self._source.control, self._config.database)
         if patterns and not any(chosen.chooses(each.table) for each in sizes):
@@ -88,13 +90,12 @@ class TopicTables:
         picked = [each for each in described if chosen.chooses(_wanted_of(each).table)]
         found = [each for each in picked if isinstance(each, _Described)]
         facts = topics.facts(sorted({each.topic for each in found}))
-        topics.begin(facts)
         tables = [
             each if isinstance(each, Wanted) else self._table(each, facts.get(each.topic), number, written)
             for number, each in enumerate(picked)
         ]
         columns = {each.wanted.table: dict(_renamed(each)) for each in found}
-        return Chosen(tables, columns, {each.topic: _name(each) for each in found if each.alone})
+        return Chosen(tables, columns, {each.topic: _name(each) for each in found if each.alone}, facts)
 
     def _described(self, size: TableSize) -> _Described | Wanted:
         found = self._source.describe(*split(self._source.control, size.table))

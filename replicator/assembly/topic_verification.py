@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
 from replicator.assembly.rendered_rows import RenderedRows
 from replicator.assembly.topic_tables import TopicTables
+from replicator.assembly.verified_config import fingerprint
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.decode.topics.changes import RowChange
@@ -22,6 +24,8 @@ from replicator.sink.kafka.topic_reader import TopicReader, TopicRecord
 from replicator.source.mysql.positions import end_position
 from replicator.verify.replication import Waiter
 from replicator.verify.side import Side
+from replicator.verify.state import StateFile
+from replicator.verify.topics.groups import TopicGroups
 from replicator.verify.topics.ports import TopicTable
 from replicator.verify.topics.states import Change, Emptied
 from replicator.verify.topics.verifier import TopicVerifier
@@ -60,6 +64,7 @@ class TopicVerification:
         known: AskServer | None,
     ) -> None:
         self._config, self._sink, self._source, self._topics = config, sink, source, topics
+        self._compared = (*patterns, str(complete))
         self._replication = _Replication(sink, source, topics, uid, known)
         is_open = self._replication.snapshot_open()
         tables = TopicTables(config, sink, source, complete=complete, snapshot_open=is_open)
@@ -67,16 +72,25 @@ class TopicVerification:
         self.tables: list[TopicTable | Wanted] = self._chosen.tables
 
     @contextmanager
-    def verifier(self, options: Options, patience_s: float, observer: Observer) -> Iterator[TopicVerifier]:
+    def verifier(
+        self, options: Options, patience_s: float, observer: Observer, state: Path | None = None
+    ) -> Iterator[TopicGroups]:
+        """`state`: file of an interrupted verification. Raises ProcessError E5033."""
+        kept = StateFile(state, fingerprint(self._config, self._compared))
         read = reader(self._sink.format)
         names = {each.wanted.table: each.name for each in self.tables if isinstance(each, TopicTable)}
         alone = self._chosen.alone if self._sink.format == "debezium" else {}
         rows = RenderedRows(self._config, self._sink, read, self._chosen.columns, self._source)
         try:
             records = TopicRecords(self._topics, read, names, alone)
-            yield TopicVerifier(rows, records, Waiter(self._replication, patience_s), options, observer)
+            verifier = TopicVerifier(rows, records, Waiter(self._replication, patience_s), options, observer)
+            yield TopicGroups(verifier, self._begin, kept)
         finally:
             rows.close()
+
+    def _begin(self, topics: Sequence[str]) -> None:
+        facts = self._chosen.facts
+        self._topics.begin({topic: facts[topic] for topic in topics if topic in facts})
 
 
 class TopicRecords:

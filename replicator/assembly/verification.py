@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,12 +11,14 @@ from typing import Final
 import msgspec
 
 from replicator.assembly.repair import TaskRepair
+from replicator.assembly.verified_config import fingerprint
 from replicator.config.mysql_sink import MySQLSink
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import TaskConfig
 from replicator.decode.binlog import table_map as table_maps
 from replicator.errors import ProcessError, ReplicatorError, SinkUnavailable
+from replicator.model.decoding import from_json
 from replicator.model.finding import listed
 from replicator.model.position import Position
 from replicator.model.position_order import reached
@@ -78,15 +79,9 @@ class Verification:
         repair: Repair | None = None,
     ) -> Verifier:
         """Raises ProcessError E5033."""
-        kept = StateFile(state, self._fingerprint())
+        kept = StateFile(state, fingerprint(self._config, self._patterns))
         waiter = Waiter(_Replication(self._config.name, self._sink, self._source, self._target), patience_s)
         return Verifier(self._source, self._target, self.pair, waiter, options, kept, observer, repair=repair)
-
-    def _fingerprint(self) -> str:
-        config = self._config
-        parts = (config.name, config.source.model_dump_json(), self._sink.model_dump_json(), *self._patterns)
-        text = "\0".join((*parts, config.transforms.model_dump_json()))
-        return hashlib.sha256(text.encode()).hexdigest()
 
     def _tables(self) -> list[Wanted]:
         chosen = TableFilter(self._patterns or ("*.*",))
@@ -119,7 +114,9 @@ class Verification:
             )
             table = ".".join(map(quote_identifier, name))
             sql = f"SELECT COUNT(*) FROM {table} WHERE (({') OR ('.join(known)})) IS NOT TRUE"  # noqa: S608 (quoted)
-            yield Wanted(f"{'.'.join(name)} (rows of no table)", ".".join(name), 0, 0, strange=sql)
+            yield Wanted(
+                f"{'.'.join(name)} (rows of no table)", ".".join(name), 0, 0, strange=sql, tasks=self._other_tasks()
+            )
 
     def _wanted(self, size: TableSize) -> Wanted:
         described = self._source.describe(*split(self._source.control, size.table))
@@ -140,10 +137,9 @@ class Verification:
             except filter_sql.NotInSQL as error:
                 skipped = f"transforms.filter can't be tested by the source: {error}"
         shard = self._chain.shard(table)
-        told = shard is not None and not shard.disjoint
-        if shard is not None and told:
+        if shard is not None and not shard.disjoint:
             self._merged.setdefault((target.database, target.name), []).append(shard)
-        return Wanted(size.table, target.qualified, size.rows, size.size, skipped, told)
+        return Wanted(size.table, target.qualified, size.rows, size.size, skipped, shard is not None)
 
     def pair(self, wanted: Wanted) -> TablePair | None:
         """Both sides of a table; None: one of them is missing."""
@@ -157,12 +153,25 @@ class Verification:
             return None
         chosen = self._filters.filter(table)
         where = filter_sql.condition(source.shape, chosen.condition) if chosen is not None else ""
-        return table_pair.pair(source, target, _mapped(table, view), where, self._constants(table))
-
-    def _constants(self, table: Table) -> dict[str, str]:
-        """Of columns that tell the rows of merged tables apart."""
         shard = self._chain.shard(table)
-        return dict(zip(shard.columns, shard.values, strict=True)) if shard is not None else {}
+        shared = shard is not None and shard.disjoint
+        return table_pair.pair(source, target, _mapped(table, view), where, _constants(shard), shared=shared)
+
+    def _other_tasks(self) -> tuple[str, ...]:
+        """That have a position at the target: some of their names."""
+        table = f"{quote_identifier(self._sink.position_database)}.replicator_position"
+        sql = f"SELECT DISTINCT task FROM {table} WHERE task <> %s ORDER BY task LIMIT 5"  # noqa: S608 (quoted)
+        try:
+            return tuple(str(name) for (name,) in self._target.control.rows(sql, (self._config.name,)))
+        except ReplicatorError as error:
+            if server_errors.number_of(error) in _NO_TABLE:
+                return ()
+            raise
+
+
+def _constants(shard: Shard | None) -> dict[str, str]:
+    """Of columns that tell the rows of merged tables apart."""
+    return dict(zip(shard.columns, shard.values, strict=True)) if shard is not None else {}
 
 
 def table_of(source: Side, described: Description) -> Table:
@@ -175,7 +184,7 @@ def table_of(source: Side, described: Description) -> Table:
 
 def _without_merged(tables: Sequence[Wanted]) -> list[Wanted]:
     """A table that is written from several ones has the rows of all of them: they are compared where a column says
-    which table of the source each row comes from."""
+    which table of the source each row comes from, or where the keys do (`keys: disjoint`)."""
     written = Counter(each.target for each in tables)
     reason = "several tables of the source are written to this table, and no column of transforms.add with key: true"
     reason += " distinguishes their rows"
@@ -215,7 +224,7 @@ class _Replication:
             raise
         if not text:
             return None
-        return reached(msgspec.json.decode(str(text), type=Position).transaction_start, goal)
+        return reached(from_json(str(text), Position).transaction_start, goal)
 
 
 def _writable(member: MySQLSink, password: str) -> Side:

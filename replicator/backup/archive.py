@@ -25,6 +25,7 @@ import msgspec
 from replicator.backup.nodes import FORMAT, SavedNode, SavedPart, checked
 from replicator.coordination.layout import escape
 from replicator.errors import ProcessError
+from replicator.model.decoding import from_json
 
 KIND: Final = "mysql-replicator cluster backup"
 MANIFEST: Final = "manifest.json"
@@ -186,7 +187,7 @@ class Backup:
             raise self._damaged(f"the checksum of {member.name} is another one")
         for line in lines.splitlines():
             try:
-                yield checked(msgspec.json.decode(line, type=SavedNode))
+                yield checked(from_json(line, SavedNode))
             except msgspec.MsgspecError as error:
                 raise self._damaged(f"{member.name}: {error}") from error
 
@@ -194,7 +195,7 @@ class Backup:
         with self._reading(), self._zip.open(MANIFEST) as file:
             data = file.read(_MOST_MANIFEST)
         with self._reading():
-            fields = msgspec.json.decode(data, type=dict[str, object])
+            fields = from_json(data, dict[str, object])
         if fields.get("kind") != KIND:
             raise self._damaged(f"kind {fields.get('kind')!r}")
         version = fields.get("format")
@@ -210,7 +211,7 @@ class Backup:
         if self._zip.comment.decode(errors="replace") != f"{_COMMENT}{self.digest}":
             raise self._damaged("the checksum of its manifest is another one")
         with self._reading():
-            return msgspec.json.decode(data, type=Manifest)
+            return from_json(data, Manifest)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:

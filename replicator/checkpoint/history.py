@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from replicator.errors import ProcessError
+from replicator.model.decoding import from_msgpack
 from replicator.model.schema_history import SchemaRecord
 
 SCHEMA: Final = (
@@ -51,7 +52,7 @@ class SqliteHistory:
     def load(self) -> Sequence[SchemaRecord]:
         try:
             rows = self._db.execute("SELECT body FROM history WHERE task = ? ORDER BY number", (self._task,)).fetchall()
-            records = [msgspec.msgpack.decode(row[0], type=SchemaRecord) for row in rows]
+            records = [from_msgpack(row[0], SchemaRecord) for row in rows]
         except (sqlite3.Error, msgspec.MsgspecError, TypeError) as error:
             raise self._unusable(error) from error
         return since_base(records)

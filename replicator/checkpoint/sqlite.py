@@ -12,6 +12,7 @@ import msgspec
 from replicator.checkpoint import history
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.decoding import from_json
 from replicator.model.quarantine import TaskOrders
 from replicator.model.snapshot_orders import TableChoice
 
@@ -123,7 +124,7 @@ class SqliteStore:
     def _get(self, name: _Table, kind: type[T]) -> T | None:
         try:
             row = self._db.execute(f"SELECT body FROM {name} WHERE task = ?", (self._task,)).fetchone()  # noqa: S608
-            return None if row is None else msgspec.json.decode(row[0], type=kind)
+            return None if row is None else from_json(row[0], kind)
         except (sqlite3.Error, msgspec.MsgspecError) as error:
             raise self._unusable(error) from error
 

@@ -24,6 +24,7 @@ from replicator.config.task import TaskConfig
 from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.errors import ConfigError
 from replicator.host import access
+from replicator.model.decoding import converted
 from replicator.model.finding import Finding, worst
 from replicator.model.position import Position
 
@@ -106,7 +107,7 @@ def command(
 def _check_via_core(name: str, server: str, token_file: Path | None, timeout: float, output: str) -> int:
     with Client(server, find_token(token_file, server)) as client:
         found = check_via_core.ordered(client, name, timeout)
-    findings = msgspec.convert(found["findings"], list[Finding])
+    findings = converted(found["findings"], list[Finding])
     return _show(name, findings, output, "can run", "can't run")
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from replicator.cli import docs_pages, terminal
+from replicator.cli import terminal
 from replicator.cli.explain import explained
 from replicator.codes import CODES
+from replicator.documentation import pages as docs_pages
 
 
 def _complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

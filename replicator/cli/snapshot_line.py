@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from replicator.cli.task.render import duration, moment, rate
+from replicator.model.decoding import converted
 from replicator.model.snapshot_report import SnapshotReport
 
 
@@ -43,6 +42,6 @@ def _view(taken: SnapshotReport) -> str:
 
 def with_times(taken: dict[str, Any]) -> str:
     """`line` with its beginning and end. `taken`: a SnapshotReport as the API gives it."""
-    report = msgspec.convert(taken, SnapshotReport)
+    report = converted(taken, SnapshotReport)
     ended = f", ended {moment(report.ended_ms)}" if report.ended_ms else ""
     return f"{line(report)}, begun {moment(report.begun_ms)}{ended}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import msgspec
-
 from replicator.cli.task.render import age, duration
+from replicator.model.decoding import converted
 from replicator.model.nightly import VerifyOrder
 from replicator.model.verification import Result, Verification, VerifiedTable
 
@@ -23,7 +22,7 @@ _WORDS: dict[Result, str] = {
 
 def nightly(found: dict[str, Any]) -> str:
     """`of 2026-11-26: running for 5m on core-a`, `of 2026-11-26: skipped, the task is paused`."""
-    order = msgspec.convert(found, VerifyOrder)
+    order = converted(found, VerifyOrder)
     place = f" on {order.host}" if order.host else ""
     if order.stage == "ordered":
         wait = duration(max(order.not_before_ms / 1000 - time.time(), 0))
@@ -40,7 +39,7 @@ def nightly(found: dict[str, Any]) -> str:
 def line(found: dict[str, Any], version: int) -> str:
     """`differs, 3h ago on host-a: 6 equal, 1 different (shop.order: 2 missing, 0 extra, 1 different), last equal
     1d ago`. `version`: of the present configuration."""
-    kept = msgspec.convert(found, Verification)
+    kept = converted(found, Verification)
     counted = [f"{kept.count(result)} {word}" for result, word in _WORDS.items() if kept.count(result)]
     counts = ", ".join(counted) or "no tables"
     unrecorded = sum(each.unrecorded for each in kept.tables)

@@ -146,8 +146,8 @@ def command(
             began_ms = now_ms()
             repairing = _Repairing(reporter, dry_run) if repair else None
             if isinstance(config.sink, KafkaSink):
-                refuse_options(name, repair=repair, state=state is not None, checksums=options.checksums)
-                results = verify_topics(config, config.sink, tables, options, wait, reporter)
+                refuse_options(name, repair=repair, checksums=options.checksums)
+                results = verify_topics(config, config.sink, tables, options, wait, state, reporter)
             else:
                 results = _verify(config, tables, options, wait, state, repairing)
             if reporter is not None:

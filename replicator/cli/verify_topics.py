@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-
-import click
+from pathlib import Path
 
 from replicator.cli.verify_output import NoLine, ProgressLine
 from replicator.cli.verify_report import Reporter
@@ -16,9 +15,8 @@ from replicator.verify.topics.ports import TopicTable
 from replicator.verify.verifier import Options
 
 
-def refuse_options(name: str | None, *, repair: bool, state: bool, checksums: bool) -> None:
-    """Those that topics do not have. `state` has no effect: a timer gives it for tasks of all kinds. Raises
-    ProcessError E5032, E5045."""
+def refuse_options(name: str | None, *, repair: bool, checksums: bool) -> None:
+    """Those that topics do not have. Raises ProcessError E5032, E5045."""
     if repair:
         task = name or "NAME"
         raise ProcessError(
@@ -35,8 +33,6 @@ def refuse_options(name: str | None, *, repair: bool, state: bool, checksums: bo
             found="sink.type: kafka",
             fix="Omit --checksums server.",
         )
-    if state:
-        click.echo("note: topics are compared as a whole: --state keeps no progress of them", err=True)
 
 
 def verify_topics(
@@ -45,6 +41,7 @@ def verify_topics(
     tables: Sequence[str],
     options: Options,
     wait: float,
+    state: Path | None,
     reporter: Reporter | None,
 ) -> list[TableResult]:
     """`reporter`: None for a task of a file, of which no Server knows the position."""
@@ -55,5 +52,5 @@ def verify_topics(
     with open_topic_verification(config, sink, tables, complete=options.complete, uid=uid, known=known) as verification:
         expected = sum(each.wanted.rows for each in verification.tables if isinstance(each, TopicTable))
         shown = ProgressLine(expected) if sys.stderr.isatty() else NoLine()
-        with shown, verification.verifier(options, wait, shown) as verifier:
+        with shown, verification.verifier(options, wait, shown, state) as verifier:
             return verifier.run(verification.tables)

@@ -10,6 +10,7 @@ import yaml
 
 from replicator.config.labels import parse_selector
 from replicator.errors import ConfigError, ProcessError
+from replicator.model.decoding import converted
 from replicator.model.principal import Principal, Role
 
 _MOST_BYTES: Final = 1 << 20
@@ -28,7 +29,7 @@ def read_certificate_logins(path: Path) -> dict[str, Principal]:
         raw = path.read_bytes()
         if len(raw) > _MOST_BYTES:
             raise ValueError("the file is too large")
-        found = msgspec.convert(yaml.safe_load(raw) or {}, dict[str, CertificateLogin])
+        found = converted(yaml.safe_load(raw) or {}, dict[str, CertificateLogin])
         for login in found.values():
             if login.selector:
                 parse_selector(login.selector)

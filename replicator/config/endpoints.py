@@ -49,6 +49,11 @@ def destination(config: Mapping[str, Any] | None, limit: int | None = None) -> s
     return shortened(", ".join(parts), limit)
 
 
+def sink_type(config: Mapping[str, Any] | None) -> str:
+    """`kafka`, `mysql`; "" without one."""
+    return str(_section(config, "sink").get("type", ""))
+
+
 def registry(config: Mapping[str, Any] | None) -> str:
     """`http://r1:8081`, of several the first and how many more; "" without a schema registry."""
     url = _section(_section(_section(config, "sink"), "debezium"), "schema_registry").get("url")

@@ -12,6 +12,7 @@ import yaml
 from replicator.config.labels import parse_selector
 from replicator.errors import ConfigError, ProcessError
 from replicator.host.network import is_loopback
+from replicator.model.decoding import converted
 from replicator.model.principal import Role
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -58,7 +59,7 @@ def read_oidc(path: Path) -> OidcConfig:
         raw = path.read_bytes()
         if len(raw) > _MOST_BYTES:
             raise ValueError("the file is too large")
-        config = msgspec.convert(_mapping(yaml.safe_load(raw)), OidcConfig)
+        config = converted(_mapping(yaml.safe_load(raw)), OidcConfig)
     except (OSError, ValueError, yaml.YAMLError, msgspec.ValidationError) as error:
         found = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())[:300]
         raise ProcessError("E5077", f"{path} is not a configuration of OIDC", found=found or "") from None

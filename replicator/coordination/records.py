@@ -7,7 +7,6 @@ minor version may add some.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -17,6 +16,7 @@ from replicator.errors import CoordinationError
 from replicator.model.activity import Activity
 from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.decoding import from_json, json_decoder
 from replicator.model.histogram import Histogram
 from replicator.model.position import Position
 from replicator.model.principal import Role
@@ -468,12 +468,7 @@ class _Versioned(msgspec.Struct):
     v: Any = None
 
 
-_VERSIONED = msgspec.json.Decoder(_Versioned)
-
-
-@functools.cache
-def _decoder(kind: type[R]) -> msgspec.json.Decoder[R]:
-    return msgspec.json.Decoder(kind)
+_VERSIONED = json_decoder(_Versioned)
 
 
 def load(kind: type[R], data: bytes, path: str = "") -> R:
@@ -487,8 +482,7 @@ def load(kind: type[R], data: bytes, path: str = "") -> R:
                 found=f"version {version}",
                 wanted=f"at most {VERSION}",
             )
-        decoder: msgspec.json.Decoder[R] = _decoder(kind)
-        return decoder.decode(data)
+        return from_json(data, kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         shown = data[:80].decode("utf-8", "replace")
         raise CoordinationError(

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from replicator.host.addresses import parse_ensemble
+from replicator.model.decoding import from_json
 
 MOST_BYTES: Final = 16 << 10
 
@@ -82,7 +83,7 @@ def decode(data: bytes) -> ProcessRecord | None:
     """None for what is no pid file of ours, or is half written."""
     pid, _, rest = data.partition(b"\n")
     try:
-        record = msgspec.json.decode(rest, type=ProcessRecord)
+        record = from_json(rest, ProcessRecord)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return record if pid == str(record.pid).encode() and record.pid > 0 else None

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Place, Position
 from replicator.model.quarantine import Quarantined
+
+ApplyMode: TypeAlias = Literal["binlog", "sql"]
+"""Row images in a BINLOG statement, or SQL statements."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -22,6 +28,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
             None: an earlier version wrote this, and did not say, or an operator has set the position since.
         conflicts: rows at the sink that were not what the source says they were, since the task was made.
         skipped: transactions that were left out because a task has written them (`source.skip_replicated`).
+        conflict_counts: of these by policy and kind; those that earlier versions have counted are not in it.
         by_sql: the sink writes rows by SQL statements instead of row images.
         quarantined: tables that are or were left out; those that are over first, each in the order of its beginning.
     """
@@ -38,6 +45,14 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     conflicts: int = 0
     skipped: int = 0
     by_sql: bool = False
+    conflict_counts: ConflictCounts = ()
+
+
+def apply_mode(checkpoint: Checkpoint | None, sink: str) -> ApplyMode | None:
+    """How rows are written at a target that is a database; None: not known yet, or another sink. `sink`: its type."""
+    if checkpoint is None or sink not in ("mysql", "mariadb"):
+        return None
+    return "sql" if checkpoint.by_sql else "binlog"
 
 
 def with_unseen(checkpoint: Checkpoint) -> Checkpoint:

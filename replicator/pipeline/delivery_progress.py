@@ -9,6 +9,7 @@ import msgspec
 
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.conflicts import ConflictCounts, added, total
 from replicator.model.position import Position
 from replicator.pipeline.status import PipelineStatus
 
@@ -49,7 +50,8 @@ class DeliveryProgress:
         self._rows, self._transactions = base.rows, base.transactions
         self._bytes, self._source_ms, self._dead = 0, base.source_ms, base.dead_letters
         self._conflicts, self._skipped = base.conflicts, base.skipped
-        self._marks: deque[tuple[Position, int, int, int, int, int, int, int]] = deque()
+        self._kinds = base.conflict_counts
+        self._marks: deque[tuple[Position, int, int, int, int, int, int, ConflictCounts, int]] = deque()
         self._records, self._begun = 0, 0.0  # since the last mark; when the first of them was handed to the sink
         self._pieces: deque[tuple[int, float]] = deque()  # the same of each mark
         self._made = self._gone = 0  # numbers of the next mark, and of the next one to be acknowledged
@@ -85,11 +87,12 @@ class DeliveryProgress:
         self._status.meter.written(records, batch.size)
         self._source_ms = batch.source_ms or self._source_ms
 
-    def committed(self, position: Position, conflicts: int = 0) -> None:
+    def committed(self, position: Position, conflicts: ConflictCounts = ()) -> None:
         """`conflicts`: that the sink has found since the last call."""
-        self._conflicts += conflicts
+        self._conflicts += total(conflicts)
+        self._kinds = added(self._kinds, conflicts)
         counted = self._rows, self._transactions, self._source_ms, self._bytes, self._dead, self._conflicts
-        self._marks.append((position, *counted, self._skipped))
+        self._marks.append((position, *counted, self._kinds, self._skipped))
         self._pieces.append((self._records, self._begun))
         self._bytes, self._records, self._begun = 0, 0, 0.0
         self._made += 1
@@ -104,7 +107,7 @@ class DeliveryProgress:
         if done:
             size, moment, meter = 0, time.monotonic(), self._status.meter
             while True:
-                reached, rows, transactions, source_ms, bytes_, dead, met, skipped = self._marks.popleft()
+                reached, rows, transactions, source_ms, bytes_, dead, met, kinds, skipped = self._marks.popleft()
                 size += bytes_
                 records, begun = self._pieces.popleft()
                 meter.acknowledged(records, bytes_)
@@ -123,7 +126,8 @@ class DeliveryProgress:
                 changed = source_ms or now
             marks = self.last.quarantined
             counts, seen = (rows, transactions, dead), (met, skipped)
-            self.last = Checkpoint(reached, epoch, now, source_ms, *counts, marks, self._in_sink, *seen, self._by_sql)
+            how = (self._by_sql, kinds)
+            self.last = Checkpoint(reached, epoch, now, source_ms, *counts, marks, self._in_sink, *seen, *how)
             self.advanced = True
         self._tell(changed, progress=done)
 

@@ -22,6 +22,7 @@ import msgspec
 from replicator.errors import LeadershipLost, PositionGone, ReplicatorError, SessionRenewed, SinkError, SinkFenced
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.conflicts import since
 from replicator.model.position import Position
 from replicator.model.position_order import reached
 from replicator.model.snapshot import SnapshotProgress
@@ -470,7 +471,7 @@ class Pipeline:
         self._term.check()
         conflicts = self._sink.conflicts
         self._sink.commit(position)
-        self._delivery_or_raise.committed(position, self._sink.conflicts - conflicts)
+        self._delivery_or_raise.committed(position, since(self._sink.conflicts, conflicts))
         self._acknowledge()
 
     def _acknowledge(self, *, force: bool = False) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from replicator.errors import ReplicatorError, SourceError
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Begin, Position
@@ -418,17 +419,15 @@ class ChunkEncoder(Protocol):
 
 
 class Sink(Protocol):
-    """Somewhere records go. Calls come from one thread.
-
-    A sink never lets `acknowledged()` run ahead of what is durable: it is a contiguous prefix.
-    """
+    """Somewhere records go. Calls come from one thread. `acknowledged()` never runs ahead of what is durable: it is a
+    contiguous prefix."""
 
     @property
     def dead_letters(self) -> int:
         """Records written so far in whose place a reference went elsewhere, as they were too large."""
 
     @property
-    def conflicts(self) -> int:
+    def conflicts(self) -> ConflictCounts:
         """Rows met so far, in what was committed, that were not what the source says they were."""
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
@@ -26,7 +27,7 @@ class TimedSink:
         return self._sink.dead_letters
 
     @property
-    def conflicts(self) -> int:
+    def conflicts(self) -> ConflictCounts:
         return self._sink.conflicts
 
     @property

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from replicator.model.decoding import converted
 from replicator.model.table import Declared
 from replicator.schema.charsets import Text
 
@@ -99,7 +100,7 @@ def decode(data: bytes) -> TableDefinition:
     columns, indexes, text, comment, row_end = _DECODER.decode(data)
     return TableDefinition(
         tuple(_column(*column) for column in columns),
-        tuple(msgspec.convert(index, Index) for index in indexes),
+        tuple(converted(index, Index) for index in indexes),
         Text(*text),
         comment,
         row_end,

@@ -9,6 +9,7 @@ import msgspec
 import zstandard
 
 from replicator.errors import ProcessError
+from replicator.model.decoding import from_msgpack
 from replicator.schema.ddl_effects import Effects
 
 _FORMAT: Final = 1
@@ -34,7 +35,7 @@ def unpack(data: bytes) -> tuple[Effects, bool]:
     """
     try:
         raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST)
-        packed = msgspec.msgpack.decode(raw, type=_Packed)
+        packed = from_msgpack(raw, _Packed)
     except (zstandard.ZstdError, msgspec.MsgspecError) as error:
         raise _unreadable(str(error)) from error
     if packed.format != _FORMAT:

@@ -12,6 +12,7 @@ from replicator.config.labels import MAX_SELECTOR
 from replicator.coordination.clock import now_ms
 from replicator.errors import ConfigError
 from replicator.model.audit import Difference
+from replicator.model.decoding import from_json
 from replicator.model.principal import ROLES
 from server import access_responses
 from server.request_facts import facts_of
@@ -58,7 +59,7 @@ class NewRole(msgspec.Struct, forbid_unknown_fields=True):
 def _parsed(raw: bytes, kind: type[T]) -> T:
     """Errors do not quote the body: it may have a password."""
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return from_json(raw, kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         wanted = f"a JSON object with {', '.join(kind.__struct_fields__)}"
         found = str(error) if isinstance(error, msgspec.ValidationError) else "not JSON"

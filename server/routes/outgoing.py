@@ -11,6 +11,7 @@ from starlette.responses import Response
 from replicator.coordination.outgoing import Found
 from replicator.errors import ConfigError
 from replicator.model.audit import Difference
+from replicator.model.decoding import from_json
 from replicator.model.principal import Principal
 from replicator.net.outgoing import MOST_ENTRIES, NOTHING
 from server import outgoing_responses, task_scope
@@ -45,7 +46,7 @@ class Entries(msgspec.Struct, forbid_unknown_fields=True):
 
 async def _entries(request: Request) -> list[str]:
     try:
-        found = msgspec.json.decode(await request.body(), type=Entries).entries
+        found = from_json(await request.body(), Entries).entries
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         text = str(error) if isinstance(error, msgspec.ValidationError) else "not JSON"
         wanted = '{"entries": ["10.0.0.0/8", "*.example.com"]}'

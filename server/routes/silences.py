@@ -13,6 +13,7 @@ from replicator.alerts.silence import Silence as Stored
 from replicator.coordination.clock import now_ms
 from replicator.errors import ConfigError, NodeMissing, ProcessError
 from replicator.model.audit import Difference
+from replicator.model.decoding import from_json
 from replicator.model.principal import Principal
 from server import silence_responses, task_scope
 from server.request_facts import facts_of
@@ -55,7 +56,7 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
 
 async def _wanted(request: Request) -> Wanted:
     try:
-        found = msgspec.json.decode(await request.body(), type=Wanted)
+        found = from_json(await request.body(), Wanted)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         text = str(error) if isinstance(error, msgspec.ValidationError) else "not JSON"
         wanted = '{"rule": "BusLag", "task": "NAME", "seconds": 7200, "reason": "..."}'

@@ -101,7 +101,7 @@ def _facts(task: dict[str, Any], check: dict[str, Any]) -> Iterator[str]:
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),
         **_conflicts(task),
-        **({"Applied": "by SQL; `replicator check` shows the GRANT for row images"} if task.get("by_sql") else {}),
+        **_applied(task),
         **_skipped(task),
         **_quarantined(task),
         **_snapshot(task),
@@ -207,7 +207,15 @@ def _conflicts(task: dict[str, Any]) -> dict[str, str]:
     if not task.get("conflicts"):
         return {}
     database = ((task["config"] or {}).get("sink") or {}).get("position_database", "replicator")
-    return {"Conflicts": f"{task['conflicts']}, see {database}.replicator_conflicts at the target"}
+    kinds = [f"{each['count']} {each['kind']} ({each['policy']})" for each in task.get("conflict_counts", ())]
+    by_kind = f": {', '.join(kinds)}" if kinds else ""
+    return {"Conflicts": f"{task['conflicts']}{by_kind}; see {database}.replicator_conflicts at the target"}
+
+
+def _applied(task: dict[str, Any]) -> dict[str, str]:
+    if task.get("by_sql"):
+        return {"Applied": "by SQL; `replicator check` shows the GRANT for row images"}
+    return {"Applied": "as row images (BINLOG)"} if task.get("apply_mode") == "binlog" else {}
 
 
 def _skipped(task: dict[str, Any]) -> dict[str, str]:

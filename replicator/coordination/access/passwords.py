@@ -12,8 +12,10 @@ from replicator.errors import ConfigError
 
 SHORTEST: Final = 12
 LONGEST: Final = 1024
-_COST: Final = (1 << 15, 8, 1)
-"""n, r and p: 32 MB and about a tenth of a second."""
+Cost = tuple[int, int, int]
+"""n, r and p of scrypt."""
+COST: Final[Cost] = (1 << 15, 8, 1)
+"""32 MB and about a tenth of a second."""
 _MOST_MEMORY: Final = 256 << 20
 _AT_ONCE = threading.BoundedSemaphore(2)
 """Memory and CPU time that strangers can make us spend by sending passwords."""
@@ -32,9 +34,9 @@ def checked(password: str) -> str:
     return password
 
 
-def hashed(password: str) -> str:
+def hashed(password: str, cost: Cost = COST) -> str:
     """`scrypt$N$R$P$SALT$HASH`, in hexadecimal digits."""
-    n, r, p = _COST
+    n, r, p = cost
     salt = os.urandom(16)
     return f"scrypt${n}${r}${p}${salt.hex()}${_derived(password, salt, n, r, p).hex()}"
 
@@ -59,5 +61,5 @@ def _derived(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
         return hashlib.scrypt(raw, salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=32)
 
 
-NOBODY: Final = f"scrypt${_COST[0]}${_COST[1]}${_COST[2]}${'00' * 16}${'00' * 32}"
+NOBODY: Final = f"scrypt${COST[0]}${COST[1]}${COST[2]}${'00' * 16}${'00' * 32}"
 """A hash that no password has."""

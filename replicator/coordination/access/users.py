@@ -33,9 +33,12 @@ class UserNode(NamedTuple):
 
 
 class Users:
-    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+    """Args: cost: of the hashes of new passwords."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, cost: passwords.Cost = passwords.COST) -> None:
         self._coordinator = coordinator
         self._layout = layout
+        self._cost = cost
 
     def create(self, name: str, password: str, role: Role, selector: str, by: str) -> UserNode:
         """Raises ConfigError E1003, NodeExists E5070."""
@@ -47,7 +50,7 @@ class Users:
             raise ProcessError("E5070", "there are too many users", found=str(MOST), fix=f"Remove some: {_SEE}")
         record = UserRecord(
             name=name,
-            password=passwords.hashed(password),
+            password=passwords.hashed(password, self._cost),
             role=role,
             selector=selector,
             created_by=by,
@@ -92,7 +95,7 @@ class Users:
     def set_password(self, name: str, password: str, version: int | None = None) -> UserNode:
         """Raises NodeMissing E5071, ConfigError E1003, VersionConflict E4006."""
         passwords.checked(password)
-        return self._change(name, version, {"password": passwords.hashed(password)})[1]
+        return self._change(name, version, {"password": passwords.hashed(password, self._cost)})[1]
 
     def set_role(self, name: str, role: Role, selector: str, version: int | None = None) -> tuple[UserNode, UserNode]:
         """Returns the user before and after. Raises NodeMissing E5071, VersionConflict E4006."""

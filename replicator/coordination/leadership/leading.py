@@ -39,6 +39,7 @@ from replicator.coordination.tasks.skips import skip
 from replicator.coordination.tasks.status import UNKNOWN
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.decoding import from_json
 from replicator.model.position_order import reached
 
 Actions = list[Action]
@@ -227,7 +228,7 @@ def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:
     if facts.worker is not None or facts.state not in (State.PAUSED, State.FAILED, State.UNCONFIGURED):
         return Complete(pending.path, "refused", f"position: the task is {facts.state.value}", record.by)
     try:
-        wanted = msgspec.json.decode(record.arguments.get("checkpoint", ""), type=Checkpoint)
+        wanted = from_json(record.arguments.get("checkpoint", ""), Checkpoint)
     except msgspec.MsgspecError as error:
         return Complete(pending.path, "refused", f"position: {error}", record.by)
     stored = view.commit.checkpoint

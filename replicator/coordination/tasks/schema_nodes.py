@@ -19,6 +19,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op
 from replicator.coordination.records import Record, dump, load
 from replicator.errors import CoordinationError, LeadershipLost, NodeExists, NodeMissing, NotConnected
+from replicator.model.decoding import from_msgpack
 from replicator.model.schema_history import SchemaRecord
 
 PART: Final = 340_000
@@ -88,7 +89,7 @@ class SchemaNodes:
     def _record(self, parts: list[SchemaPart]) -> SchemaRecord:
         raw = b"".join(part.data for part in sorted(parts, key=lambda part: part.index))
         try:
-            return msgspec.msgpack.decode(raw, type=SchemaRecord)
+            return from_msgpack(raw, SchemaRecord)
         except msgspec.MsgspecError as error:
             where = self._layout.schema(self._task)
             raise CoordinationError(

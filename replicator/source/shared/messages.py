@@ -6,6 +6,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from replicator.model.decoding import from_json
+
 HELLO_BYTES: Final = 4096
 
 
@@ -43,4 +45,4 @@ def encode(message: Hello | Where | Place) -> bytes:
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    return msgspec.json.decode(data, type=kind)
+    return from_json(data, kind)

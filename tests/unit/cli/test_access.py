@@ -6,9 +6,9 @@ import json
 import time
 
 import click
-import httpx
 import pytest
 
+from dev import plain_http
 from replicator.cli.access.options import Duration, Since
 from tests.support.api import TASK, World
 from tests.unit.cli.conftest import Cli
@@ -53,7 +53,7 @@ def test_user_is_created_changed_and_removed(cli: Cli, world: World) -> None:
     made = cli("user", "create", "ann", "--role", "admin", "--password-stdin", input=f"{PASSWORD}\n")
     assert (made.exit_code, made.stderr) == (0, "User 'ann' created: admin.\n")
     url = f"{world.bus.url}/api/v1/login"
-    with httpx.Client(trust_env=False) as http:
+    with plain_http.client() as http:
         assert http.get(url, auth=("ann", PASSWORD)).json()["role"] == "admin"
         assert "viewer for tasks with env=prod" in cli("user", "role", "ann", "--selector", "env=prod").stderr
         cli("user", "password", "ann", "--password-stdin", input="another good password\n")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dev.paths import TREE
-from replicator.cli import docs_pages
 from replicator.codes import CODES
+from replicator.documentation import pages as docs_pages
 from tests.unit.cli.conftest import Cli
 
 PRODUCT = ("replicator", "core", "server", "monitor")
@@ -120,7 +120,7 @@ def test_no_message_names_a_file_that_is_not_there() -> None:
         for folder in PRODUCT
         for place, text in _strings(folder)
         if re.search(r"\bdocs/[a-z-]+\.(md|json|proto)|\bdeploy/[a-z-]+\.", text) and "\n\n" not in text
-        if not place.startswith("replicator/cli/docs_pages.py") and len(text.split()) > 1
+        if not place.startswith("replicator/documentation/pages.py") and len(text.split()) > 1
     ]
     docstrings = {"replicator/codes/__init__.py", "replicator/config/json_schema.py", "replicator/config/transforms.py"}
     assert {place.partition(":")[0] for place, _ in named} <= docstrings, named

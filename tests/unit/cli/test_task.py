@@ -248,13 +248,6 @@ def test_describe(cli: Cli, running: World, monkeypatch: pytest.MonkeyPatch) -> 
     assert json.loads(cli("task", "describe", NAME, "-o", "json").stdout)["name"] == NAME
 
 
-def test_rows_that_are_written_by_sql_are_shown(cli: Cli, running: World) -> None:
-    assert "Applied:" not in cli("task", "describe", NAME).stdout
-    commit = CommitRecord(epoch=7, checkpoint=Checkpoint(Position("binlog.000003", 4711), by_sql=True))
-    running.bus.coordinator.create(running.bus.layout.last_commit(NAME), dump(commit))
-    assert "Applied:     by SQL; `replicator check` shows" in cli("task", "describe", NAME).stdout
-
-
 def test_a_snapshot_is_shown(cli: Cli, running: World) -> None:
     begun = int(time.time() * 1000) - 60_000
     progress = SnapshotProgress("initial", begun, tables=3, finished=1, open=OpenTable("shop.item"), rows=4_200,

@@ -22,15 +22,8 @@ from replicator.model.position import Position
 )
 def test_options_that_do_not_apply(given: dict[str, bool], code: str, words: str) -> None:
     with pytest.raises(ProcessError) as raised:
-        refuse_options("copy", **{"repair": False, "state": False, "checksums": False, **given})
+        refuse_options("copy", **{"repair": False, "checksums": False, **given})
     assert raised.value.code == code and words in raised.value.fix
-
-
-def test_a_timer_gives_state_for_all_tasks(capsys: pytest.CaptureFixture[str]) -> None:
-    refuse_options(None, repair=False, state=False, checksums=False)
-    assert capsys.readouterr().err == ""
-    refuse_options(None, repair=False, state=True, checksums=False)
-    assert "--state keeps no progress" in capsys.readouterr().err
 
 
 class _Client:

@@ -9,6 +9,7 @@ import pytest
 from core.role_log import VARIABLE, WatchedSink, watched
 from dev.checker.roles import read_roles
 from replicator.model.batch import Batch
+from replicator.model.conflicts import ConflictCounts
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
@@ -21,7 +22,7 @@ class Broker(Sink):
     left = None
     holds_position = False
     holds_rows = False
-    conflicts = 0
+    conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False
 

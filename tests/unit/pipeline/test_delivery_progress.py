@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.conflicts import ConflictCount
 from replicator.model.position import Position
 from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProgress
 from replicator.pipeline.status import PipelineStatus
@@ -18,18 +19,23 @@ def delivery(rows: int = 0) -> DeliveryProgress:
     return DeliveryProgress(Checkpoint(at(0), 1, rows=rows), DeliveryCounters(), PipelineStatus(lambda: 9_000))
 
 
+def kinds(book: DeliveryProgress) -> dict[str, int]:
+    return {each.kind: each.count for each in book.last.conflict_counts}
+
+
 def test_totals_belong_to_the_position_they_were_committed_with() -> None:
     book = delivery(rows=100)
     book.written(Batch([], at(1), True, 3, 1, 30, 5))
-    book.committed(at(1), 2)
+    book.committed(at(1), (ConflictCount("source_wins", "missing", 2),))
     book.written(Batch([], at(2), True, 4, 1, 40, 6))
-    book.committed(at(2), 5)
+    book.committed(at(2), (ConflictCount("source_wins", "exists", 4), ConflictCount("source_wins", "missing", 1)))
     book.acknowledged(at(1), 2)
-    assert book.last.conflicts == 2
+    assert (book.last.conflicts, kinds(book)) == (2, {"missing": 2})
     assert (book.last.position, book.last.rows, book.last.epoch) == (at(1), 103, 2)
     assert book.outstanding
     book.acknowledged(at(2), 2)
     assert (book.last.rows, book.last.conflicts) == (107, 7)
+    assert kinds(book) == {"exists": 4, "missing": 3}
     assert (book.figures.rows, book.figures.bytes, book.figures.transactions) == (7, 70, 2)
     assert not book.outstanding
 

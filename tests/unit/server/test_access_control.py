@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from dev import plain_http
 from tests.support.api import TASK, TOKEN, World
 
 OPEN = {("/api/v1/health", "get")}
@@ -16,7 +17,7 @@ OPEN = {("/api/v1/health", "get")}
 
 @pytest.fixture(scope="module")
 def anonymous() -> Iterator[httpx.Client]:
-    with httpx.Client(trust_env=False, timeout=30) as client:
+    with plain_http.client() as client:
         yield client
 
 

@@ -10,6 +10,7 @@ import sys
 import httpx
 import pytest
 
+from dev import plain_http
 from replicator.errors import ProcessError
 from replicator.telemetry.http import Address, bind, parse_listen
 
@@ -95,9 +96,9 @@ def test_serves_with_security_headers_and_stops_cleanly(how: signal.Signals) -> 
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
-            answer = httpx.get(url, headers={"x-forwarded-for": "192.0.2.9"}, trust_env=False, timeout=30)
+            answer = plain_http.get(url, headers={"x-forwarded-for": "192.0.2.9"})
             assert (answer.text, answer.headers["x-client"]) == ("hello", "127.0.0.1")
-            rebound = httpx.get(url, headers={"host": "evil.example"}, trust_env=False, timeout=30)
+            rebound = plain_http.get(url, headers={"host": "evil.example"})
             assert (rebound.status_code, rebound.headers["x-content-type-options"]) == (421, "nosniff")
             assert "script-src 'self'" in answer.headers["content-security-policy"]
             assert answer.headers["referrer-policy"] == "same-origin", "with no-referrer, forms have no Origin"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.finding import Finding
+from replicator.mysql.durability import weak_settings
 from replicator.mysql.remedies import set_global
 from replicator.mysql.server import Server
 from replicator.mysql.session import Session
@@ -93,16 +94,11 @@ def _gtid(server: Server) -> Finding:
 
 
 def _durability(server: Server) -> list[Finding]:
-    shown, weak = [], []
-    for name in ("sync_binlog", "innodb_flush_log_at_trx_commit"):
-        found = server.get(name)
-        shown.append(f"{name} = {found}")
-        if found != "1":
-            weak.append(set_global(server, name, "1"))
-    if not weak:
-        return [Finding.ok("source.durability", ", ".join(shown))]
+    shown, fixes = weak_settings(server, binlog=True)
+    if not fixes:
+        return [Finding.ok("source.durability", shown)]
     wanted = "both 1: otherwise a crash of the source can lose transactions that were delivered"
-    return [Finding("source.durability", "warn", ", ".join(shown), wanted, " ".join(weak))]
+    return [Finding("source.durability", "warn", shown, wanted, " ".join(fixes))]
 
 
 def _replication(server: Server) -> list[Finding]:
