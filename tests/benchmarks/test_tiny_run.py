@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from dev.bench import latency, report, sections
+from dev.bench.apply import filling
 from dev.bench.load import DATABASE, Load, Segment
 from dev.bench.page import page
 from dev.bench.runner import Contents, Runner
+from dev.bench.target import target_of
 from dev.servers import Kafka, MySQL
 from dev.servers.database import Database
 
@@ -72,3 +74,10 @@ def test_latency_is_of_rows_that_a_consumer_saw(runner: Runner, monkeypatch: pyt
         assert found[f"latency_ms.{delivery}.samples"].value == 300
         p50, p999 = (found[f"latency_ms.{delivery}.{share}"].value or 0 for share in ("p50", "p999"))
         assert 0 < p50 <= p999
+
+
+def test_a_target_is_filled_by_a_task_and_by_the_dump(mysql: MySQL, runner: Runner) -> None:
+    table = Load(mysql).table(500)
+    with target_of(mysql) as target:
+        found = {each.name: each.value for each in filling(runner, mysql, target, table, 1)}
+    assert found["apply.fill.rate"] and found["apply.fill.rate.dump"] and found["apply.fill"]

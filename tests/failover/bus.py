@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
-
+from dev import plain_http
 from dev.checker.history import Seen, Transaction
 from dev.checker.verdict import Verdict, judge
 from dev.cluster import Cluster, wait_for
@@ -17,6 +16,8 @@ from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
+from replicator.coordination.records import HistoryRecord
+from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 
@@ -40,7 +41,7 @@ class Bus(Job):
         sink: dict[str, Any] | None = None,
         source: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None,
-        rate: float = 80,
+        rate: float = 40,
         first_rows: int = 20,
         root: str = "",
         logins: Mapping[str, dict[str, str]] | None = None,
@@ -91,12 +92,12 @@ class Bus(Job):
         """The task as the Monitor shows it."""
         if self.cluster.monitor is None:
             self.cluster.start_monitor()
-        tasks: list[dict[str, Any]] = httpx.get(f"{self.cluster.monitor_url}/api/state", timeout=30).json()["tasks"]
+        tasks: list[dict[str, Any]] = plain_http.get(f"{self.cluster.monitor_url}/api/state").json()["tasks"]
         return next((task for task in tasks if task["name"] == self.name), {})
 
     def metric(self, name: str) -> float | None:
         """Of this task, as the Monitor tells it."""
-        lines = httpx.get(f"{self.cluster.monitor_url}/metrics", timeout=30).text.splitlines()
+        lines = plain_http.get(f"{self.cluster.monitor_url}/metrics").text.splitlines()
         start = f'{name}{{task="{self.name}"}} '
         return next((float(line.removeprefix(start)) for line in lines if line.startswith(start)), None)
 
@@ -123,6 +124,10 @@ class Bus(Job):
             for t in self.writer.stop()
         ]
         return judge(journal, seen, roles=self.roles())
+
+    def history(self) -> list[HistoryRecord]:
+        """Events of the task, newest last."""
+        return [entry.record for entry in History(self.coordinator, self.layout).read(self.name)]
 
     def epochs(self) -> list[int]:
         return sorted({record.epoch for record in self.seen()})

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from dev import plain_http
 from dev.cluster import Cluster, wait_for
 from tests.failover.bus import Bus
 
@@ -40,14 +41,14 @@ class Shown:
         self.last = time.monotonic()
 
     def _ask_monitor(self, cluster: Cluster, task: str) -> None:
-        state = httpx.get(f"{cluster.monitor_url}/api/state").json()
+        state = plain_http.get(f"{cluster.monitor_url}/api/state").json()
         self.monitor = _only(state["tasks"], task)
-        page = httpx.get(cluster.monitor_url).text
+        page = plain_http.get(cluster.monitor_url).text
         self.page = page[page.index(f'data-key="tasks:{task}"') :].partition("</tbody>")[0]
         self.problems = "".join(
             line for line in re.findall(r'<li class="cause-line.*?</li>', page, re.DOTALL) if f">{task}<" in line
         )
-        text = httpx.get(f"{cluster.monitor_url}/metrics").text
+        text = plain_http.get(f"{cluster.monitor_url}/metrics").text
         self.metrics = {
             sample.name.removeprefix("bus_"): sample.value
             for family in text_string_to_metric_families(text)
@@ -115,11 +116,11 @@ class Blind:
     def __init__(self, bus: Bus) -> None:
         cluster = bus.cluster
         self.first = time.monotonic()
-        self.state: dict[str, Any] = httpx.get(f"{cluster.monitor_url}/api/state").json()
-        self.page = httpx.get(cluster.monitor_url).text
-        self.metrics = httpx.get(f"{cluster.monitor_url}/metrics").text
-        self.health = httpx.get(f"{cluster.monitor_url}/healthz").text
-        self.ready = httpx.get(f"{cluster.monitor_url}/healthz/ready").status_code
+        self.state: dict[str, Any] = plain_http.get(f"{cluster.monitor_url}/api/state").json()
+        self.page = plain_http.get(cluster.monitor_url).text
+        self.metrics = plain_http.get(f"{cluster.monitor_url}/metrics").text
+        self.health = plain_http.get(f"{cluster.monitor_url}/healthz").text
+        self.ready = plain_http.get(f"{cluster.monitor_url}/healthz/ready").status_code
         self.last, self._wall = time.monotonic(), time.time()
         self._cluster = cluster
 
@@ -132,7 +133,7 @@ class Blind:
         """The command line and the API have no figure, and say why."""
         with ThreadPoolExecutor(2) as pool:
             shown = [pool.submit(self._cluster.failing, "task", verb, task) for verb in ("get", "describe")]
-            answer = httpx.get(
+            answer = plain_http.get(
                 f"{self._cluster.server_url}/api/v1/tasks/{task}",
                 headers={"Authorization": f"Bearer {self._cluster.token}"},
                 timeout=30,

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dev import plain_http
 from dev.checker import consumer
 from dev.cluster import wait_for
 from dev.servers import MySQL
@@ -68,7 +69,7 @@ def test_136_a_party_without_a_core_lets_the_others_go_on(make_bus: MakeBus) -> 
     begun = httpx.post(url, json={"tasks": [bus.name, second], "timeout_s": 5}, headers=login, timeout=30).json()
 
     def over() -> dict[str, Any] | None:
-        found: dict[str, Any] = httpx.get(f"{url}/{begun['id']}", headers=login, timeout=30).json()
+        found: dict[str, Any] = plain_http.get(f"{url}/{begun['id']}", headers=login).json()
         return found if found["phase"] in ("reached", "failed") else None
 
     found = wait_for(over, "the end of the cut-over", 40)

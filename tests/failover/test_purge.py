@@ -52,9 +52,9 @@ def test_a_purged_task_begins_as_a_new_one_and_its_frozen_leader_does_not_write(
     agent.pause()
     os.kill(worker, signal.SIGSTOP)
     try:
-        mark(bus, 2)  # nobody delivers it: it was there before the new task
         said = delete(bus, "--purge")
         assert said == f"{bus.name} deleted\n"
+        mark(bus, 2)  # of no task: the frozen worker would deliver it
         bus.cluster.apply(bus.task)
         after = bus.wait_running(other_than=before.host)
         assert after.uid != before.uid and after.problems == []

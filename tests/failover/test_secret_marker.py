@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dev import plain_http
 from dev.cluster import wait_for
 from dev.servers.ports import free_port
 from replicator.config import cluster_keys
@@ -94,8 +95,8 @@ def test_no_secret_is_written_or_shown(
     said("user", "create", "ann", "--password-stdin", given=f"{MARKER}-of-ann\n")
     _, token, _ = cluster.failing("token", "create", "ci", "-o", "json")
     tokens = [json.loads(token)["token"]["secret"], cluster.token]
-    httpx.get(f"{cluster.server_url}/api/v1/tasks", auth=("ann", f"{MARKER}-wrong"))
-    httpx.get(f"{cluster.server_url}/api/v1/tasks", headers={"authorization": f"Bearer {MARKER}-no-token"})
+    plain_http.get(f"{cluster.server_url}/api/v1/tasks", auth=("ann", f"{MARKER}-wrong"))
+    plain_http.get(f"{cluster.server_url}/api/v1/tasks", headers={"authorization": f"Bearer {MARKER}-no-token"})
     literal = {**json.loads((tmp_path / f"{names[0]}.json").read_text()), "name": "literal"}
     literal["source"]["password"] = f"{MARKER}-literal"
     (tmp_path / "literal.json").write_text(json.dumps(literal))
@@ -113,7 +114,7 @@ def test_no_secret_is_written_or_shown(
     with httpx.Client(base_url=cluster.server_url, headers={"authorization": f"Bearer {cluster.token}"}) as http:
         paths = (*PAGES, *(f"tasks/{name}{part}" for name in names for part in OF_TASK))
         answers = {path: http.get(f"/api/v1/{path}").text for path in paths}
-    answers |= {page: httpx.get(cluster.monitor_url + page).text for page in MONITOR}
+    answers |= {page: plain_http.get(cluster.monitor_url + page).text for page in MONITOR}
     bundle = tmp_path / "bundle.zip"
     where = ("--zookeeper", cluster.zookeeper, "--root", cluster.root)
     said("bundle", names[0], *where, "--file", str(bundle), "--log", str(cluster.cores["host-a"].log_path))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
-from tests.integration.test_dashboard import browser as browser
-from tests.integration.test_dashboard import resize
+from tests.support.browser import resize, themed
 from tests.support.waiting import eventually
 from tests.unit.monitor.alerts.test_page import served as served
 from tests.unit.monitor.test_app import Served
@@ -26,8 +25,7 @@ def shown(browser: webdriver.Chrome, selector: str) -> int:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits(browser: webdriver.Chrome, served: Served, theme: str, width: int) -> None:
     resize(browser, width)
-    features = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    themed(browser, theme)
     browser.get(f"{served.url}/alerts")
     browser.execute_script("document.querySelector('details').open = true")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dev import plain_http
 from dev.servers import MySQL, Registry
 from replicator.assembly import format_checks
 from replicator.assembly.pipeline import build_pipeline, build_source
@@ -119,12 +120,12 @@ def password(mysql: MySQL, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def subjects(registry: Registry, task: str) -> set[str]:
-    found = httpx.get(f"{registry.url}/subjects", timeout=30).raise_for_status().json()
+    found = plain_http.get(f"{registry.url}/subjects").raise_for_status().json()
     return {each for each in found if each.startswith(f"{task}.")}
 
 
 def versions(registry: Registry, subject: str) -> list[int]:
-    return list(httpx.get(f"{registry.url}/subjects/{subject}/versions", timeout=30).raise_for_status().json())
+    return list(plain_http.get(f"{registry.url}/subjects/{subject}/versions").raise_for_status().json())
 
 
 def backward(registry: Registry, subject: str) -> None:

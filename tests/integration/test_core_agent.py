@@ -175,8 +175,8 @@ def test_61_a_status_that_can_not_be_read_starts_nothing_and_stops_nothing(site,
     b = site.start("host-b")
     site.standing_by(1)
     site.admin.set(site.layout.status(TASK), status)
-    eventually(lambda: site.task().figures.config_error)
-    assert site.task().figures.config_error["code"] in ("E4009", "E4010")
+    error = eventually(lambda: (figures := site.task().figures) and figures.config_error)
+    assert error["code"] in ("E4009", "E4010")
     assert site.task().desired == "unknown"
     assert site.worker(a).may_emit, "what runs goes on"
     end_session(a.coordinator)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -15,7 +13,6 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -31,6 +28,7 @@ from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from server.app import Access, create_app
 from tests.integration.test_monitor import monitor
 from tests.support.api import TOKEN, serving
+from tests.support.browser import resize, themed
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import night
 from tests.unit.monitor.test_app import Served
@@ -39,38 +37,6 @@ pytestmark = pytest.mark.servers
 TASK = "copy_hot_item"
 LONG = "a_second_task_with_a_name_that_is_as_long_as_somebody_in_a_hurry_could_possibly_make_it_0123456789"
 SHOTS = Path(os.environ.get("REPLICATOR_SHOTS", "build/screenshots"))
-OPTIONS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--no-proxy-server",
-    "--disable-dev-shm-usage",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[webdriver.Chrome]:
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not program or not driver:
-        missing = "chromium and chromedriver are missing: apt-get install chromium chromium-driver"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory() as profile:
-        for option in (*OPTIONS, f"--user-data-dir={profile}"):
-            options.add_argument(option)
-        chrome = webdriver.Chrome(options, Service(driver))
-        yield chrome
-        chrome.quit()
 
 
 class Host:
@@ -116,11 +82,6 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
-def resize(browser: webdriver.Chrome, width: int) -> None:
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
 def running_on(browser: webdriver.Chrome, task: str = TASK) -> str:
     return browser.find_element(By.CSS_SELECTOR, f'[data-task="{task}"] .host').text
 
@@ -135,7 +96,6 @@ def test_running_changes_hosts_before_our_eyes(browser: webdriver.Chrome, bus: A
     hosts, layout, first, second = bus
     with monitor(hosts, root=layout.root) as (_, url):
         resize(browser, width)
-        browser.get_log("browser")  # what other tests left
         eventually(lambda: TASK in _text(browser, url))
         browser.execute_script("window.unloaded = false; addEventListener('pagehide', () => window.unloaded = true)")
         browser.execute_script("window.witness = document.querySelector('[data-task]')")
@@ -206,8 +166,7 @@ def test_the_page_of_a_task(browser: webdriver.Chrome, bus: Any, width: int, the
     hosts, layout, first, _ = bus
     with monitor(hosts, root=layout.root) as (_, url):
         resize(browser, width)
-        features = [{"name": "prefers-color-scheme", "value": theme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        themed(browser, theme)
         eventually(lambda: "THE LAST 15 MINUTES" in _text(browser, f"{url}/tasks/{TASK}").upper())
         browser.get_log("browser")  # what other tests left, and answers from before the first read of ZooKeeper
         eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 4)

@@ -8,8 +8,8 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from tests.integration.test_dashboard import SHOTS, resize
-from tests.integration.test_dashboard import browser as browser
+from tests.integration.test_dashboard import SHOTS
+from tests.support.browser import resize, themed
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import Bus, night
 from tests.unit.monitor.test_app import Served
@@ -30,14 +30,10 @@ def served(bus: Bus) -> Iterator[Served]:
     served.close()
 
 
-def themed(browser: webdriver.Chrome, theme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-
 def state_of(browser: webdriver.Chrome, host: str) -> str:
-    row = browser.find_element(By.CSS_SELECTOR, f'.machine-table [data-machine="{host}"]')
-    return row.get_attribute("data-state") or ""
+    """In one step: the script of the page replaces rows."""
+    row = f'document.querySelector(`.machine-table [data-machine="{host}"]`)'
+    return str(browser.execute_script(f"return {row}?.dataset.state ?? ''"))
 
 
 @pytest.mark.parametrize("width", [1280, 390])

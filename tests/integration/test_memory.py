@@ -3,16 +3,20 @@ the same process before its first row. The figures stand in docs/limits.md."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pymysql
 import pytest
+from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import KafkaAdminClient
 
-from dev.servers import Kafka
+from dev.servers import Kafka, MySQL
 from dev.servers.database import Database, MariaDB
 from dev.servers.kafka import kafka_broker
 from tests.servers import started
@@ -27,6 +31,9 @@ TABLES = int(os.environ.get("MANY_TABLES", "300"))
 """10000 takes minutes: most of it is spent on making a plan and its program for each."""
 
 ROW = 3000  # bytes
+
+MOST_MB = 150
+"""What a snapshot may take, with rows of 64 MB too."""
 
 
 def log_end(server: Database) -> dict[str, Any]:
@@ -115,7 +122,7 @@ def test_a_snapshot_of_rows_of_64_mb(
     connections: int,
     delivery: str,
 ) -> None:
-    """One at a time: its image and its record. Several connections read as many rows ahead as they know to be small."""
+    """One at a time, and once. Several connections read as many rows ahead as they know to be small."""
     mysql.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY, b LONGTEXT)")
     with set_global(mysql, "max_allowed_packet", str(256 << 20)):
         connection: pymysql.connections.Connection[Any] = mysql.connect()
@@ -133,7 +140,103 @@ def test_a_snapshot_of_rows_of_64_mb(
         done = streamed(config)
     shown(f"a snapshot of 4 rows of 64 MB, {connections} connections, {delivery}", done)
     assert (done.error, done.rows) == ("", 4)
-    assert done.peak_mb - done.idle_mb < 3 * 64
+    assert done.peak_mb - done.idle_mb < MOST_MB
+
+
+LONG = {"blob": ("debezium", "none"), "compressed": ("debezium", "zstd")}
+LONG |= {"mixed": ("maxwell", "lz4"), "mixed_canal": ("canal", "none")}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("kind", LONG)
+def test_values_of_64_mb_in_a_snapshot(
+    mysql: Any, database: str, topic_prefix: str, large_kafka: Kafka, to_kafka: dict[str, Any], kind: str
+) -> None:
+    """Values that a compressor can hardly shorten, alone or among small rows, and what consumers find."""
+    form, compression = LONG[kind]
+    small, long = (4000, (1000, 3000)) if kind.startswith("mixed") else (0, (1, 2))
+    wanted = long_table(mysql, database, small, long)
+    topic = f"{topic_prefix}copy.{database}.t"
+    to_kafka |= {"max_record_bytes": 100 << 20, "format": form, "compression": compression}
+    to_kafka["topic"] = "{task}.{database}.{table}"
+    large_kafka.create_topic(topic, partitions=1, **{"max.message.bytes": str(100 << 20)})
+    config = task(mysql, topic_prefix + "copy", database, {}, to_kafka)
+    del config["source"]["start"]
+    config["source"]["snapshot"] = {"mode": "initial"}
+    done = streamed(config)
+    shown(f"64 MB in a snapshot: {kind}, {form}, {compression}", done)
+    assert (done.error, done.rows) == ("", small + len(long))
+    assert done.peak_mb - done.idle_mb < MOST_MB
+    assert long_values(large_kafka, topic, form) == wanted
+
+
+@pytest.mark.timeout(120)
+def test_values_of_64_mb_to_a_database(
+    mysql: Any, database: str, make_mysql: Callable[..., MySQL], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among small rows, applied by BINLOG."""
+    monkeypatch.setenv("REPL_NONE", "")
+    target = make_mysql(extra_args=["--max-allowed-packet=256M"])
+    wanted = long_table(mysql, database, 4000, (1000, 3000))
+    target.execute(f"CREATE DATABASE {database}")
+    target.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY, b LONGBLOB)")
+    sink = {"type": "mysql", "port": target.port, "user": "root", "password": "env:REPL_NONE", "apply": "binlog"}
+    config = task(mysql, "copy", database, {}, {**sink, "position_database": database})
+    del config["source"]["start"]
+    config["source"]["snapshot"] = {"mode": "initial"}
+    done = streamed(config)
+    shown("64 MB in a snapshot: mixed, to MySQL", done)
+    assert (done.error, done.rows) == ("", 4002)
+    assert done.peak_mb - done.idle_mb < MOST_MB
+    assert dict(target.execute(f"SELECT id, SHA2(b, 256) FROM {database}.t WHERE LENGTH(b) > 1000")) == wanted
+    assert target.execute(f"SELECT COUNT(*) FROM {database}.t") == [(4002,)]
+
+
+def long_table(server: Database, database: str, small: int, long: tuple[int, ...]) -> dict[int, str]:
+    """`small` rows, and between them those with 64 MB of noise. The digests of these."""
+    server.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY, b LONGBLOB)")
+    first, *others = (2 * number + 1 for number in long)
+    value = os.urandom(64 << 20).translate(bytes(32 + byte % 64 for byte in range(256)))
+    with set_global(server, "max_allowed_packet", str(256 << 20)):
+        connection: pymysql.connections.Connection[Any] = server.connect()
+        cursor = connection.cursor()
+        rows = [(2 * number, b"small" * 100) for number in range(1, small + 1)]
+        cursor.executemany(f"INSERT INTO {database}.t VALUES (%s, %s)", rows)
+        cursor.execute(f"INSERT INTO {database}.t VALUES (%s, _binary %s)", (first, value))
+        for other in others:
+            cursor.execute(f"INSERT INTO {database}.t SELECT {other}, b FROM {database}.t WHERE id = {first}")
+        connection.commit()
+        connection.close()
+    return dict.fromkeys((first, *others), hashlib.sha256(value).hexdigest())
+
+
+def long_values(kafka: Kafka, topic: str, form: str) -> dict[int, str]:
+    """The digests of the long values in a topic."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        isolation_level="read_committed",
+        fetch_max_bytes=120 << 20,
+        max_partition_fetch_bytes=120 << 20,
+    )
+    place, found = TopicPartition(topic, 0), {}
+    consumer.assign([place])
+    consumer.seek_to_beginning(place)
+    (end,) = consumer.end_offsets([place]).values()
+    while consumer.position(place) < end:
+        for record in consumer.poll(5000).get(place, ()):
+            if record.value is not None and len(record.value) > 60 << 20:
+                row, value = long_value(json.loads(record.value), form)
+                found[row] = hashlib.sha256(value).hexdigest()
+    consumer.close()
+    return found
+
+
+def long_value(message: dict[str, Any], form: str) -> tuple[int, bytes]:
+    if form == "canal":
+        rows = [row for row in message["data"] if len(row["b"]) > 1000]
+        return int(rows[0]["id"]), rows[0]["b"].encode("latin-1")
+    row = message["after"] if form == "debezium" else message["data"]
+    return row["id"], base64.b64decode(row["b"])
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])

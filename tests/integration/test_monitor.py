@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
 import pytest
 
+from dev import plain_http
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
 from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import connect
@@ -36,11 +36,11 @@ def monitor(hosts: str, *more: str, root: str = DEFAULT_ROOT) -> Iterator[tuple[
 
 
 def read(url: str, path: str) -> str:
-    return httpx.get(url + path, trust_env=False, timeout=30).text
+    return plain_http.get(url + path).text
 
 
 def status(url: str, path: str) -> int:
-    return httpx.get(url + path, trust_env=False, timeout=30).status_code
+    return plain_http.get(url + path).status_code
 
 
 def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
@@ -50,7 +50,7 @@ def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
     coordinator.close()
     with monitor(zookeeper.hosts) as (process, url):
         eventually(lambda: status(url, "/healthz/ready") == 200)
-        assert "copy_hot_item" in httpx.get(url, trust_env=False, timeout=30).text
+        assert "copy_hot_item" in plain_http.get(url).text
         zookeeper.kill()
         eventually(lambda: status(url, "/healthz/ready") == 503)
         page = eventually(lambda: text if "No data from ZooKeeper since" in (text := read(url, "/")) else None)

@@ -14,8 +14,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from monitor.columns import COLUMNS
-from tests.integration.test_dashboard import browser as browser
-from tests.integration.test_dashboard import resize, shoot
+from tests.integration.test_dashboard import shoot
+from tests.support.browser import resize, themed
 from tests.support.waiting import eventually
 from tests.unit.monitor.filter_cases import NOW, ORDERS_TRIED, QUERIES, TASKS, answer, order, random_queries
 from tests.unit.monitor.scene import Bus, many, night
@@ -119,8 +119,7 @@ def test_filter_and_order_are_those_of_the_server(browser: webdriver.Chrome, ser
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_overflows(browser: webdriver.Chrome, served: Served, crowd: Served, width: int, theme: str) -> None:
-    features = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    themed(browser, theme)
     for name, one in (("night", served), ("crowd", crowd)):
         opened(browser, one.url, width)
         assert browser.execute_script(NOTHING_OVERFLOWS) == ""

@@ -19,6 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dev import plain_http
 from dev.servers import ZooKeeper
 from dev.servers.ports import free_port
 from replicator.coordination.layout import Layout
@@ -49,7 +50,7 @@ class Running:
 
     def http(self) -> httpx.Client:
         headers = {"authorization": f"Bearer {self.token_file.read_text().strip()}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=30)
+        return plain_http.client(f"{self.url}/api/v1", headers=headers)
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Copy:
     def run(self, **options: Any) -> None:
         """To the end of the log as it is when this begins, and of the snapshot."""
         pipeline = self.pipeline(**options)
-        watch = threading.Timer(60, pipeline.drain)
+        watch = threading.Timer(100, pipeline.drain)
         watch.start()
         pipeline.run(build_source(parse_task(self.data)).end_position())
         late = not watch.is_alive()

@@ -13,7 +13,9 @@ from replicator.assembly.target_checks import check_target
 from replicator.config.mysql_sink import MySQLSink
 from replicator.config.task import TaskConfig
 from replicator.model.finding import Finding
+from replicator.sink.mysql.checks import settings
 from tests.support.settings import set_global
+from tests.support.verified import side
 
 KINDS = ["mysql", "mariadb"]
 
@@ -290,6 +292,24 @@ def test_settings(same: Pair, variable: str, value: str, finding: str, severity:
     same.target.execute(f"CREATE EVENT {same.at_target}.e ON SCHEDULE EVERY 1 DAY DO SET @x = 1")
     with set_global(same.target, "sync_binlog", "1"), set_global(same.target, variable, value):
         assert same.one(finding).severity == severity
+
+
+@pytest.mark.parametrize(
+    ("server", "variable", "value", "severity"),
+    [
+        ("mysql", "innodb_doublewrite", "'DETECT_ONLY'", "warn"),
+        ("mysql", "innodb_flush_log_at_trx_commit", "1", "ok"),
+        ("mariadb", "innodb_flush_log_at_trx_commit", "3", "ok"),  # flushes more often than 1
+        ("mariadb", "innodb_flush_log_at_trx_commit", "0", "warn"),
+    ],
+)
+def test_durability(request: pytest.FixtureRequest, server: str, variable: str, value: str, severity: str) -> None:
+    database: Database = request.getfixturevalue(server)
+    with set_global(database, "sync_binlog", "1"), set_global(database, variable, value):
+        described = side(database)
+        described.close()
+        (found,) = settings.durability(described.server)
+    assert found.severity == severity and variable in found.found
 
 
 def test_read_only(make_mysql: Callable[..., Database], make_mariadb: Callable[..., Database], target: Database,

@@ -9,8 +9,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.integration.test_dashboard import browser as browser
-from tests.integration.test_dashboard import resize, shoot
+from tests.integration.test_dashboard import shoot
+from tests.support.browser import resize, themed
 from tests.support.waiting import eventually
 from tests.unit.monitor.task_scene import TASK, full_night
 from tests.unit.monitor.test_app import Served
@@ -41,9 +41,7 @@ def served() -> Iterator[Served]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_tab_fits_in_every_state(browser: webdriver.Chrome, served: Served, width: int, theme: str) -> None:
     resize(browser, width)
-    features = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.get_log("browser")  # what other tests left
+    themed(browser, theme)
     for number, task in enumerate(STATES):
         for tab in TABS if number == 0 else ("", "/members", "/timeline", "/errors", "/configuration"):
             browser.get(f"{served.url}/tasks/{task}{tab}")

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
-
+from dev import plain_http
 from dev.cluster import Cluster, Process, wait_for
 from dev.servers import MySQL, ZooKeeper
 from replicator.coordination.layout import Layout
@@ -70,7 +69,7 @@ class Bus:
 
     def get(self, path: str) -> Any:
         headers = {"authorization": f"Bearer {self.cluster.token}"}
-        answer = httpx.get(f"{self.cluster.server_url}/api/v1/{path}", headers=headers, timeout=10, trust_env=False)
+        answer = plain_http.get(f"{self.cluster.server_url}/api/v1/{path}", headers=headers, timeout=10)
         return answer.json()
 
     def problem(self, task: str, code: str) -> dict[str, str]:

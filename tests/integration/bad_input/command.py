@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from dev import warm
 from dev.cluster import CLI, wait_for
 
 _ERROR = re.compile(r"^E\d{4} [a-z]+: .+")
@@ -53,12 +54,19 @@ class Ended:
 class Running:
     """A command that runs; its output goes to files, so that it never waits for us."""
 
-    def __init__(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], name: str) -> None:
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], name: str, imports: bool
+    ) -> None:
         self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
         with self._out.open("wb") as out, self._err.open("wb") as err:
-            self._process = subprocess.Popen(
-                [str(CLI), *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=environment
-            )
+            self._process: subprocess.Popen[bytes] | warm.WarmProcess
+            command = [str(CLI), *arguments]
+            if imports:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=environment
+                )
+            else:
+                self._process = warm.start(command, cwd=folder, environment=environment, stdout=out, stderr=err)
 
     @property
     def pid(self) -> int:
@@ -88,8 +96,7 @@ class Running:
 
     def end(self, timeout: float = 60.0) -> Ended:
         """Waits for it to end by itself."""
-        self._process.wait(timeout)
-        return Ended(self._process.returncode, self.out, self.err)
+        return Ended(self._process.wait(timeout), self.out, self.err)
 
     def interrupt(self, number: signal.Signals = signal.SIGINT, timeout: float = END_SECONDS) -> Ended:
         """Ctrl-C: ends in time, with every process it had started."""
@@ -110,23 +117,31 @@ class Running:
 
 
 class Replicator:
-    """`replicator ...` with a home, a state folder and a password of its own."""
+    """`replicator ...` with a home, a state folder and a password of its own.
+
+    Attributes:
+        imports: whether what `start` starts imports its modules, as for a user; else they are there.
+    """
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
         self.environment = {**kept, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), **environment}
         self._count = 0
+        self.imports = False
         self._started: list[Running] = []
 
     def start(self, *arguments: str) -> Running:
         self._count += 1
-        made = Running(arguments, self.folder, self.environment, f"{self._count:02}-{arguments[0]}")
+        made = Running(arguments, self.folder, self.environment, f"{self._count:02}-{arguments[0]}", self.imports)
         self._started.append(made)
         return made
 
     def __call__(self, *arguments: str, timeout: float = 60.0) -> Ended:
-        return self.start(*arguments).end(timeout)
+        """Of a command that ends by itself."""
+        command = [str(CLI), *arguments]
+        done = warm.run(command, environment=self.environment, cwd=self.folder, timeout=timeout)
+        return Ended(done.returncode, done.stdout, done.stderr)
 
     def close(self) -> None:
         for running in self._started:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
 
+from dev import plain_http
 from dev.cluster import wait_for
 from dev.servers import ZooKeeper
 from dev.servers.ports import free_port
@@ -87,7 +87,7 @@ def test_a_file_that_is_not_the_tasks(bus: Bus) -> None:
     assert str(foreign) in problem["what"] and ".position" in problem["fix"]
     assert foreign.read_text() == "root:the content of a foreign file" * 3
     bus.cluster.start_monitor()
-    pages = [httpx.get(f"{bus.cluster.monitor_url}/{each}").text for each in ("", "api/state", "metrics")]
+    pages = [plain_http.get(f"{bus.cluster.monitor_url}/{each}").text for each in ("", "api/state", "metrics")]
     told = [*pages, bus.core_log(), str(bus.get(f"tasks/{spoilt.name}")), bus.cli("describe", spoilt.name).out]
     assert "E3203" in "".join(told) and not any("root:" in each for each in told)
     spoilt.config["sink"]["path"] = str(spoilt.output)
@@ -115,8 +115,8 @@ def test_zookeeper_is_down_at_the_start(
     bus.start_without_zookeeper()
     wait_for(lambda: "E4001" in bus.core_log(), "the Core to say so", 20)
     bus.cli("get").refused("E4001", "Fix: Check that ZooKeeper runs", status=5)
-    assert httpx.get(f"{bus.cluster.monitor_url}/healthz").status_code == 200
-    assert httpx.get(f"{bus.cluster.monitor_url}/healthz/ready").status_code == 503
+    assert plain_http.get(f"{bus.cluster.monitor_url}/healthz").status_code == 200
+    assert plain_http.get(f"{bus.cluster.monitor_url}/healthz/ready").status_code == 503
     time.sleep(2)
     for process in (bus.cluster.cores["host-a"], bus.cluster.server, bus.cluster.monitor):
         assert process is not None and process.running
@@ -124,7 +124,7 @@ def test_zookeeper_is_down_at_the_start(
     zookeeper.start()
     wait_for(lambda: bus.cli("get").status == 0, "the Server to find it", 30)
     bus.run_all()
-    wait_for(lambda: httpx.get(f"{bus.cluster.monitor_url}/healthz/ready").status_code == 200, "the Monitor", 20)
+    wait_for(lambda: plain_http.get(f"{bus.cluster.monitor_url}/healthz/ready").status_code == 200, "the Monitor", 20)
 
 
 def test_two_cores_of_one_name(bus: Bus) -> None:

@@ -55,6 +55,7 @@ def absent() -> str:
 def test_run_while_it_starts(local: Local, moment: float) -> None:
     local.begin()
     local.insert()
+    local.replicator.imports = True
     running = local.start()
     time.sleep(moment)
     assert running.interrupt().status in (INTERRUPTED, *UNBORN)
@@ -164,6 +165,7 @@ def test_processes_without_zookeeper(
 @pytest.mark.parametrize("moment", [0.1, 0.5])
 def test_processes_while_they_start(replicator: Replicator, absent: str, command: str, moment: float) -> None:
     listen = [] if command == "core" else ["--listen", "127.0.0.1:0"]
+    replicator.imports = True
     running = replicator.start(command, "--zookeeper", absent, *listen)
     time.sleep(moment)
     assert running.interrupt().status in (*CLEAN, *UNBORN)

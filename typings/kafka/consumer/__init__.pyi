@@ -19,6 +19,7 @@ class ConsumerConfig(TypedDict, total=False):
     allow_auto_create_topics: bool
     fetch_max_wait_ms: float
     max_partition_fetch_bytes: int
+    fetch_max_bytes: int
     max_poll_records: int
     reconnect_backoff_ms: float
     reconnect_backoff_max_ms: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -63,7 +64,8 @@ def test_source_wins(pair: Pair, compare: str, apply: str) -> None:
     differs = {(3, "different")} if compare == "row" else set()
     assert kinds == {(1, "missing"), (2, "missing"), (5, "exists")} | differs
     assert all(row[1:3] == ("source_wins", "source") for row in found)
-    assert sink.conflicts == len(found)
+    assert {each.kind: each.count for each in sink.conflicts} == Counter(row[0] for row in found)
+    assert {each.policy for each in sink.conflicts} == {"source_wins"}
     for row in found:
         if row[0] == "different":
             moment = "2026-01-01 00:00:00.000"
