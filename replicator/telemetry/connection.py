@@ -5,7 +5,9 @@
 uvicorn creates an `Accepted` for each connection. TLS begins there instead of in the listening socket, so that
 connections count before their handshake, a handshake has a limit of time, and each one gets the present certificate.
 `HttpConnection` checks each request head before h11 parses it. Pipelined requests are not served: they are what a
-smuggled request looks like, and no client of ours sends them. The connection ends after the first of them.
+smuggled request looks like, and no client of ours sends them. The connection ends after the first of them. What is left
+of a body when its request is answered is read and dropped, a limited part of it: clients send head and body apart, and
+a connection that is closed in between loses the answer, or the client's next request.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from replicator.telemetry.refusals import Note, nowhere
 from replicator.telemetry.server_certificate import ServerCertificate
 
 _LOG_EVERY: Final = 10.0
+_DROPPED_BYTES: Final = 1 << 20
+"""Of a body whose request is answered already."""
 _log = get_logger("listener")
 
 
@@ -41,7 +45,7 @@ class Times:
     WRITE: ClassVar[float] = 30.0
     """A client that reads nothing for so long is cut off."""
     LINGER: ClassVar[float] = 5.0
-    """For what is left to send when a connection is closed."""
+    """For what is left to send when a connection is closed, and of a body whose request is answered."""
     IDLE: ClassVar[int] = 30
     """Between two requests."""
 
@@ -162,6 +166,7 @@ class HttpConnection(H11Protocol):
         super().__init__(**arguments)
         self._head = b""
         self._early = b""
+        self._dropped = 0
         self._phase = ""
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
@@ -193,12 +198,40 @@ class HttpConnection(H11Protocol):
         elif self.conn.their_state is h11.IDLE:
             self._head_received(data)
         elif self.conn.their_state is h11.SEND_BODY:
-            super().data_received(data)
-            if self.conn.trailing_data[0]:
-                self._last_request()
+            if self._answered_early():
+                self._drop_rest(data)
+            else:
+                super().data_received(data)
+                if self.conn.trailing_data[0]:
+                    self._last_request()
         else:
             self._last_request()
         self._rearm()
+
+    def _answered_early(self) -> bool:
+        return self.conn.their_state is h11.SEND_BODY and self.cycle is not None and self.cycle.response_complete
+
+    def _drop_rest(self, data: bytes) -> None:
+        """Not uvicorn's way, which would parse what follows the body without our check of its head."""
+        self._dropped += len(data)
+        try:
+            self.conn.receive_data(data)
+            event = self.conn.next_event()
+            while isinstance(event, h11.Data):
+                event = self.conn.next_event()
+        except h11.RemoteProtocolError:
+            self.transport.close()
+            return
+        if isinstance(event, h11.EndOfMessage):
+            self._begin_anew(self.conn.trailing_data[0])
+        elif event is not h11.NEED_DATA or self._dropped > _DROPPED_BYTES:
+            self.transport.close()
+
+    def _begin_anew(self, next_request: bytes) -> None:
+        """A client that has its answer may send the next request before the rest of this one is read here."""
+        self.conn = h11.Connection(h11.SERVER, 2 * request_head.MAX_HEAD)
+        if next_request:
+            self._head_received(next_request)
 
     def _head_received(self, data: bytes) -> None:
         if self.timeout_keep_alive_task is not None:
@@ -241,8 +274,7 @@ class HttpConnection(H11Protocol):
         self._watch("close")
 
     def on_response_complete(self) -> None:
-        if self.conn.their_state is h11.SEND_BODY:  # answered before the request has ended: the rest is not read
-            self.transport.close()
+        self._dropped = 0
         super().on_response_complete()
         self._rearm()
 
@@ -252,7 +284,7 @@ class HttpConnection(H11Protocol):
         if self.transport.is_closing():
             phase = "close"
         elif self.conn.their_state is h11.SEND_BODY:
-            phase = "body"
+            phase = "rest" if self._answered_early() else "body"
         elif self.conn.their_state is h11.IDLE:
             phase = "head" if self._head or (self.cycle is None and self._phase == "head") else "idle"
         else:
@@ -269,14 +301,14 @@ class HttpConnection(H11Protocol):
             self._timer = None
         if self.door is not None and phase:
             self.door.set_idle(self, idle=phase == "idle")
-        seconds = {"head": Times.HEAD, "body": Times.BODY, "close": Times.LINGER}.get(phase)
+        seconds = {"head": Times.HEAD, "body": Times.BODY, "rest": Times.LINGER, "close": Times.LINGER}.get(phase)
         if seconds is not None:
             self._timer = self.loop.call_later(seconds, self._expired)
 
     def _expired(self) -> None:
         if self._phase == "close":
             self.transport.abort()
-        elif self._phase == "head" and not self._head:
+        elif self._phase == "rest" or (self._phase == "head" and not self._head):
             self.drop()
         else:
             what = f"the {self._phase} of the request was not complete in time"

@@ -163,14 +163,78 @@ def test_what_follows_a_request_is_not_served(url: str, app: App, first: bytes) 
     assert answer.count(b"HTTP/1.1 200") == 1 and app.seen == ["/"]
 
 
-def test_an_answer_before_the_end_of_the_request_ends_the_connection(url: str, app: App) -> None:
+IGNORED = b"POST /ignore HTTP/1.1\r\n" + HOST
+
+
+def answered(client: socket.socket, request_: bytes, body: bytes) -> None:
+    client.sendall(request_)
+    found = b""
+    while not found.endswith(b"\r\n\r\n" + body):
+        more = client.recv(65536)
+        assert more, found
+        found += more
+    assert found.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    ("begin", "rest"),
+    [
+        (IGNORED + b"Content-Length: 5\r\n\r\nab", [b"cde"]),
+        (IGNORED + b"Content-Length: 5\r\n\r\n", [b"a", b"bcd", b"e"]),
+        (IGNORED + CHUNKED + b"\r\n2\r\nab", [b"\r\n3\r\ncd", b"e\r\n0\r", b"\n\r\n"]),
+        (IGNORED + b"Content-Length: 900000\r\n\r\n", [b"x" * 450_000] * 2),
+    ],
+)
+def test_the_rest_of_a_body_behind_its_answer_is_dropped(url: str, app: App, begin: bytes, rest: list[bytes]) -> None:
+    """The client, which sends head and body apart, can use its connection again."""
     with connected(url) as client:
-        client.sendall(b"POST /ignore HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nab")
-        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+        for _ in range(2):
+            answered(client, begin, b"ignored")
+            for piece in rest:
+                client.sendall(piece)
+                time.sleep(0.02)
+            answered(client, GOOD, b"")
+    assert app.seen == ["/ignore", "/"] * 2
+
+
+@pytest.mark.parametrize(
+    ("begin", "rest"),
+    [
+        (IGNORED + CHUNKED + b"\r\n2\r\nab", b"\r\nzz\r\nGET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n"),
+        (IGNORED + b"Content-Length: 9000000\r\n\r\n", b"x" * 9_000_000),
+    ],
+)
+def test_more_than_the_rest_of_a_body_ends_the_connection(url: str, app: App, begin: bytes, rest: bytes) -> None:
+    with connected(url) as client:
+        answered(client, begin, b"ignored")
         with contextlib.suppress(OSError):
-            client.sendall(b"cdeGET /smuggled HTTP/1.1\r\n" + HOST + b"\r\n")
-        assert b"200" not in everything(client)
+            client.sendall(rest)
+        assert everything(client) == b""
     assert app.seen == ["/ignore"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "rest"),
+    [
+        (IGNORED + b"Content-Length: 5\r\n\r\nab", b"cde"),
+        (IGNORED + CHUNKED + b"\r\n2\r\nab", b"\r\n0\r\n\r\n"),
+    ],
+)
+def test_a_request_right_behind_the_rest_is_one_like_any_other(url: str, app: App, begin: bytes, rest: bytes) -> None:
+    with connected(url) as client:
+        answered(client, begin, b"ignored")
+        answered(client, rest + GOOD, b"")
+        answered(client, begin, b"ignored")
+        client.sendall(rest + b"GET / HTTP/1.1\nHost: localhost\n\n")
+        assert code(everything(client)) == (400, "E5082")
+    assert app.seen == ["/ignore", "/", "/ignore"]
+
+
+def test_a_rest_that_does_not_come_ends_the_connection(url: str, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Times, "LINGER", 0.3)
+    with connected(url) as client:
+        answered(client, IGNORED + b"Content-Length: 5\r\n\r\nab", b"ignored")
+        assert everything(client) == b"", "no second answer"
 
 
 def test_a_body_that_is_not_framed_as_declared(url: str, app: App) -> None:
