@@ -20,6 +20,8 @@ from dev.progress import say
 from dev.servers.database import MySQL
 
 PER = {"tx1": 1, "tx10000": 10_000}
+CONNECTIONS = (1, 2, 3)
+"""Of ours; with more than one, rows keep the order of their key."""
 _REPLICA_ROWS = {"tx1": 40_000, "tx10000": 400_000}
 """Of the slower one: it applies as many, so that a run lasts some seconds."""
 _DURABLE_ROWS = {"tx1": 6_000, "tx10000": 200_000}
@@ -55,23 +57,33 @@ def _durable(runner: Runner, target: Target, size: str, segment: Segment, runs: 
 
 def _size(runner: Runner, target: Target, size: str, segment: Segment, runs: int) -> Iterator[Entry]:
     replica: dict[int, list[Outcome]] = {workers: [] for workers in WORKERS}
-    ours: list[Outcome] = []
+    ours: dict[int, list[Outcome]] = {connections: [] for connections in CONNECTIONS}
     rows = min(segment.rows, _REPLICA_ROWS[size])
     for _ in range(runs):
         for workers, done in replica.items():
             short = segment._replace(rows=rows)
             done.append(target.replicate(short, rows // PER[size], workers))
             say(f"{segment.name} replica with {workers} workers: {done[-1].rate:,.0f} rows/s")
-        ours.append(_ours(runner, target, segment, "apply"))
-    best = max(WORKERS, key=lambda workers: median(each.rate for each in replica[workers]))
-    rates = [each.rate for each in replica[best]]
-    for name in ("replica", "in_order"):  # every order that there is keeps that of the source
-        yield ratio(f"apply.{name}.{size}", "ratio", [each.rate for each in ours], rates)
-    yield figure(f"apply.cpu_us.{size}", "us/row", [each.cpu_us for each in ours], 2)
-    yield figure(f"apply.rate.{size}", "rows/s", [each.rate for each in ours], 0)
-    yield figure(f"apply.memory_mb.{size}", "MB", [each.peak_mb for each in ours])
+        for connections, runs_of_it in ours.items():
+            runs_of_it.append(_ours(runner, target, segment, "apply", connections=connections))
+    workers, rates = _best(replica)
+    connections, fastest = _best(ours)
+    yield ratio(f"apply.replica.{size}", "ratio", fastest, rates)
+    yield ratio(f"apply.in_order.{size}", "ratio", [each.rate for each in ours[1]], rates)
+    yield figure(f"apply.cpu_us.{size}", "us/row", [each.cpu_us for each in ours[connections]], 2)
+    yield figure(f"apply.rate.{size}", "rows/s", fastest, 0)
+    yield figure(f"apply.connections.{size}", "connections", [connections], 0)
+    yield figure(f"apply.rate.in_order.{size}", "rows/s", [each.rate for each in ours[1]], 0)
+    yield figure(f"apply.cpu_us.in_order.{size}", "us/row", [each.cpu_us for each in ours[1]], 2)
+    yield figure(f"apply.memory_mb.{size}", "MB", [each.peak_mb for each in ours[connections]])
     yield figure(f"apply.rate.replica.{size}", "rows/s", rates, 0)
-    yield figure(f"apply.workers.replica.{size}", "workers", [best], 0)
+    yield figure(f"apply.workers.replica.{size}", "workers", [workers], 0)
+
+
+def _best(measured: dict[int, list[Outcome]]) -> tuple[int, list[float]]:
+    """(how many workers or connections, their rates) of the highest median."""
+    best = max(measured, key=lambda count: median(each.rate for each in measured[count]))
+    return best, [each.rate for each in measured[best]]
 
 
 def filling(runner: Runner, source: MySQL, target: Target, table: Segment, runs: int) -> Iterator[Entry]:
@@ -105,7 +117,7 @@ def _ours(runner: Runner, target: Target, segment: Segment, path: str, **options
     outcome = measure(job)
     _check(job, outcome, target)
     say(
-        f"{segment.name} {path}: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row, "
+        f"{segment.name} {path} {job.connections}: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row, "
         f"{outcome.peak_mb:.0f} MB"
     )
     return outcome

@@ -24,8 +24,9 @@ def task(job: Job) -> dict[str, Any]:
         "user": ACCOUNT[0],
         "password": "env:REPL_BENCH_PASSWORD",
     }
+    by_key = {"order": "key", "connections": job.connections} if job.connections > 1 else {}
     config = ours.task(job)
-    return {**config, "sink": sink}
+    return {**config, "sink": sink | by_key}
 
 
 def run(job: Job) -> int:

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -39,7 +40,7 @@ class Runner:
         self.kafka = kafka
         self._numbers = itertools.count(1)
 
-    def job(self, path: str, segment: Segment, name: str, *, short: bool, **options: str) -> Job:
+    def job(self, path: str, segment: Segment, name: str, *, short: bool, **options: Any) -> Job:
         user, password = self.database.replicator
         return Job(
             path=path,

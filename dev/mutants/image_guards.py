@@ -143,8 +143,8 @@ IMAGES: Final[tuple[Guard, ...]] = (
     Guard(
         "joined changes: rows in the source's order are not executed again",
         "replicator/sink/mysql/row_groups.py",
-        "            found += (rows for rows in self.rows if rows.route.table not in done)\n",
-        "            found += self.rows\n",
+        "            found[0] += (rows for rows in self.rows if rows.route.table not in done)\n",
+        "            found[0] += self.rows\n",
         ("tests/unit/sink/mysql/test_row_groups.py",),
     ),
     Guard(

@@ -159,15 +159,15 @@ TARGETS: Final[tuple[Guard, ...]] = (
     Guard(
         "target: sessions of other accounts are not ended",
         _CLAIM,
-        "if user != session.user or connection_id",
-        "if connection_id",
+        "if user != session.user or row.connection_id",
+        "if row.connection_id",
         _ONCE,
     ),
     Guard(
         "target: a session that has the lock is ended",
         _CLAIM,
-        "if row is not None and row.connection_id != killed and _kill(",
-        "if row is not None and row.connection_id < 0 and _kill(",
+        "        if row is not None:\n            (release",
+        "        if row is None:\n            (release",
         _ONCE,
     ),
     Guard(
