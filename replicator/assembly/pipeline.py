@@ -220,7 +220,7 @@ def build_pipeline(
         store=store,
         term=term,
         observer=observer,
-        max_batch_bytes=config.max_batch_bytes,
+        max_batch_bytes=config.commit_bytes,
         save_interval=save_interval,
         quarantine=quarantine,
         until=_place(source_config.until),

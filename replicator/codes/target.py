@@ -76,6 +76,18 @@ CODES: Final[dict[str, Entry]] = table(
             "Global variables of the target make it ignore rows that it cannot apply, or execute triggers for them.",
             "Set them as shown; then `replicator task retry NAME`.",
         ),
+        "E3414": (
+            "rows of a commit missing",
+            "With `sink.order: key` a commit has several transactions of the target. This target has the position of "
+            "one, and not all of its rows: it is a copy that was made while they were ended.",
+            "Write what is missing with `replicator verify NAME --repair`, delete the rows of branches as shown, then "
+            "`replicator task retry NAME`. Pause tasks with `order: key` while their target is copied.",
+        ),
+        "E3415": (
+            "order by key not supported",
+            "The target server has no XA transactions, or none that survive a crash.",
+            "Set `sink.order: transaction`, or upgrade the target; then `replicator task retry NAME`.",
+        ),
         "E3421": (
             "target table missing",
             "A replicated table does not exist at the target.",

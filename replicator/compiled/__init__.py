@@ -29,7 +29,7 @@ MODULES: Final = (
     "transactions",
     "transcoding",
 )
-ABI: Final = 13
+ABI: Final = 14
 """Raised with every change of what the modules and their users agree on, so that a module left over from another
 version is not used."""
 

@@ -32,7 +32,7 @@ cdef extern from *:
 
 from replicator.model.packed_records import PackedRecords
 
-ABI = 13
+ABI = 14
 SOURCES = (<bytes>REPLICATOR_SOURCES).decode()  # what they were built from: SHA-256 of all of them
 
 

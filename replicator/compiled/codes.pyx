@@ -1,6 +1,6 @@
 """Numbers of writers, readers and tests that the planner and the compiled code share, by name; defined in `codes.pxd`."""
 
-ABI = 13
+ABI = 14
 
 
 def _by_name(enum):

@@ -7,7 +7,7 @@ from replicator.compiled.arena cimport MOST_PIECES, DeferredPieces
 from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport DECLINED, OK, Out, put, put_unsigned
 
-ABI = 13
+ABI = 14
 
 _DEFERRED_KINDS = {
     "xid": DEFERRED_XID, "end_pos": DEFERRED_END_POS, "gtid": DEFERRED_GTID, "file": DEFERRED_FILE,

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from replicator.compiled.out cimport little
 
-ABI = 13
+ABI = 14
 
 cdef enum:
     PACKET = 5  # length, number, status byte

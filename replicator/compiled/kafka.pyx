@@ -17,7 +17,7 @@ from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, u
 from replicator.compiled.pages cimport LARGE, release_pages
 from replicator.compiled.varints cimport varint_at, varint_size
 
-ABI = 13
+ABI = 14
 
 cdef enum:
     HEAD = 61  # the bytes of a batch's header

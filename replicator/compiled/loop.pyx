@@ -27,7 +27,7 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int clock, timespec* now)
     int CLOCK_REALTIME
 
-ABI = 13
+ABI = 14
 
 replicator_crc_begin()
 

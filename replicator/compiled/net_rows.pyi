@@ -10,4 +10,6 @@ def net(
     key: Sequence[int],
     unique: Sequence[int],
     most: int,
-) -> list[tuple[bytes, int, bytes]] | None: ...
+    count: int,
+    keys: list[tuple[int, ...]],
+) -> list[list[tuple[bytes, int, bytes]]] | None: ...

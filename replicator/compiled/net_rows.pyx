@@ -4,7 +4,7 @@ The twin, which owns every rule: `sink/mysql/net_changes.py`.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
@@ -12,7 +12,7 @@ from replicator.compiled.arena cimport Arena
 from replicator.compiled.image_records cimport Image, row_at
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, little, put
 
-ABI = 13
+ABI = 14
 
 cdef enum:
     SAME_ORDER = 1  # the changes stay as they are
@@ -28,6 +28,18 @@ ctypedef struct Row:
     size_t key_at
     uint32_t key_size
     uint32_t hash
+    uint32_t part
+
+ctypedef struct Value:
+    # Of a unique key in a row that is inserted or deleted.
+    uint64_t hash
+    size_t row
+
+
+cdef int _compare(const void* one, const void* other) noexcept nogil:
+    cdef uint64_t left = (<const Value*>one).hash
+    cdef uint64_t right = (<const Value*>other).hash
+    return (left > right) - (left < right)
 
 
 cdef class Net:
@@ -249,7 +261,76 @@ cdef class Net:
                 return True
         return False
 
-    cdef int put_rows(self, char operation, list found, size_t most) except -1:
+    cdef int divide(self, list keys, uint32_t parts) except -1:
+        """Says of each row in which part it is."""
+        cdef size_t number
+        cdef Row* row
+        for number in range(self.count):
+            row = self.rows + number
+            row.part = <uint32_t>((<uint64_t>row.hash * parts) >> 32)
+        if parts > 1 and keys:
+            self._keep_together(keys)
+        return 0
+
+    cdef int _keep_together(self, list keys) except -1:
+        """Rows that are deleted and inserted and may have equal values of a unique key are in the first part."""
+        cdef size_t number, first, last, count = 0, changed = 0
+        cdef Value* values
+        cdef const uint8_t** at
+        cdef size_t* sizes
+        cdef bint deletes, inserts
+        for number in range(self.count):
+            changed += not self.unchanged(self.rows + number) and _kind(self.rows + number) != c'U'
+        values = <Value*>malloc((changed * len(keys) + 1) * sizeof(Value))
+        at = <const uint8_t**>malloc((self.columns + 1) * sizeof(uint8_t*))
+        sizes = <size_t*>malloc((self.columns + 1) * sizeof(size_t))
+        try:
+            if values == NULL or at == NULL or sizes == NULL:
+                raise MemoryError
+            for number in range(self.count):
+                if self.unchanged(self.rows + number) or _kind(self.rows + number) == c'U':
+                    continue
+                self._walk(self.rows + number, at, sizes)
+                for index, key in enumerate(keys):
+                    if _hash_of(key, index, at, sizes, &values[count].hash):
+                        values[count].row = number
+                        count += 1
+            qsort(values, count, sizeof(Value), _compare)
+            first = 0
+            while first < count:
+                last, deletes, inserts = first, False, False
+                while last < count and values[last].hash == values[first].hash:
+                    if _kind(self.rows + values[last].row) == c'D':
+                        deletes = True
+                    else:
+                        inserts = True
+                    last += 1
+                if deletes and inserts:
+                    for number in range(first, last):
+                        self.rows[values[number].row].part = 0
+                first = last
+        finally:
+            free(values)
+            free(at)
+            free(sizes)
+        return 0
+
+    cdef void _walk(self, Row* row, const uint8_t** at, size_t* sizes) noexcept nogil:
+        """The values of the only image of a row; NULL: its value is NULL."""
+        cdef const uint8_t* image = row.after if row.before == NULL else row.before
+        cdef const uint8_t* p = image + ((self.columns + 7) >> 3)
+        cdef int column, prefix
+        for column in range(self.columns):
+            at[column], sizes[column] = NULL, 0
+            if image[column >> 3] >> (column & 7) & 1:
+                continue
+            sizes[column] = self._size(p, column)
+            prefix = <int>-self.sizes[column] if self.sizes[column] < 0 else 0
+            at[column] = p + prefix
+            p += sizes[column]
+            sizes[column] -= prefix
+
+    cdef int put_rows(self, char operation, uint32_t part, list found, size_t most) except -1:
         """Appends (operation, rows, images)."""
         cdef Out out
         cdef size_t number, size
@@ -259,7 +340,7 @@ cdef class Net:
         try:
             for number in range(self.count):
                 row = self.rows + number
-                if self.unchanged(row) or operation != _kind(row):
+                if row.part != part or self.unchanged(row) or operation != _kind(row):
                     continue
                 size = (row.before_size if operation != c'I' else 0) + (row.after_size if operation != c'D' else 0)
                 if count and out.used + size > most:
@@ -282,6 +363,10 @@ cdef inline char _kind(Row* row) noexcept nogil:
 
 
 cdef inline uint32_t _hashed(const uint8_t* p, size_t size) noexcept nogil:
+    return <uint32_t>(_hashed_long(p, size) >> 32)
+
+
+cdef inline uint64_t _hashed_long(const uint8_t* p, size_t size) noexcept nogil:
     """FNV-1a of words, mixed at the end: keys are short."""
     cdef uint64_t hash = 0xCBF29CE484222325ULL
     cdef uint64_t word
@@ -291,8 +376,22 @@ cdef inline uint32_t _hashed(const uint8_t* p, size_t size) noexcept nogil:
         hash ^= hash >> 29
         p += 8
         size -= 8
-    hash = (hash ^ little(p, <int>size)) * 0x9E3779B97F4A7C15ULL
-    return <uint32_t>(hash >> 32)
+    return (hash ^ little(p, <int>size)) * 0x9E3779B97F4A7C15ULL
+
+
+cdef bint _hash_of(tuple key, uint64_t number, const uint8_t** at, size_t* sizes, uint64_t* found) except -1:
+    """Of the values of a unique key; False: one of them is NULL, which equals nothing."""
+    cdef uint64_t hash = number
+    cdef int place, column
+    for place in key:
+        column = place if place >= 0 else ~place
+        if at[column] == NULL:
+            return False
+        if place >= 0:
+            hash = (hash ^ _hashed_long(at[column], sizes[column])) * 0x9E3779B97F4A7C15ULL
+            hash ^= hash >> 29
+    found[0] = hash
+    return True
 
 
 cdef int _take_records(Net made, blocks, str topic) except -1:
@@ -328,13 +427,15 @@ cdef int _take_run(Net made, bytes operation, bytes images) noexcept:
     return status
 
 
-def net(list parts, sizes, key, unique, size_t most):
+def net(list parts, sizes, key, unique, size_t most, uint32_t count, list keys):
     """parts: (operation, images) of runs, of whose operations the last byte counts; (blocks, topic) of records that are inserts, updates
-    and deletes. [(operation, rows, images)]; None: they stay in their order."""
+    and deletes. `count` lists of (operation, rows, images); None: they stay in their order."""
     cdef Net made = Net(sizes, key, unique)
     cdef int status
     cdef bint moves
-    cdef list found = []
+    cdef uint32_t part
+    cdef list found
+    cdef list divided = []
     for one, other in parts:
         status = _take_run(made, one, other) if type(one) is bytes else _take_records(made, one, other)
         if status == SAME_ORDER:
@@ -347,7 +448,11 @@ def net(list parts, sizes, key, unique, size_t most):
         moves = made.moves()
     if moves:
         return None
-    made.put_rows(c'D', found, most)
-    made.put_rows(c'U', found, most)
-    made.put_rows(c'I', found, most)
-    return found
+    made.divide(keys, count)
+    for part in range(count):
+        found = []
+        made.put_rows(c'D', part, found, most)
+        made.put_rows(c'U', part, found, most)
+        made.put_rows(c'I', part, found, most)
+        divided.append(found)
+    return divided

@@ -28,7 +28,7 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport Value, write_leaf, write_value
 
-ABI = 13
+ABI = 14
 
 cdef enum Spending:
     KEEPS = 0

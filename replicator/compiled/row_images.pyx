@@ -26,7 +26,7 @@ cdef extern from "Python.h":
     int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1
     char* start_of "PyBytes_AS_STRING"(PyObject*)
 
-ABI = 13
+ABI = 14
 
 KINDS = {
     "fixed": FIXED, "year": YEAR, "date": DATE, "datetime": DATETIME, "timestamp": TIMESTAMP, "time": TIME,

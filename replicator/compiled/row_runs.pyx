@@ -11,7 +11,7 @@ from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.image_records cimport Image, row_at, value_at
 from replicator.compiled.pages cimport LARGE, trim_heap
 
-ABI = 13
+ABI = 14
 
 
 def runs(blocks, str statement, size_t most):

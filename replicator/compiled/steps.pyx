@@ -17,7 +17,7 @@ from array import array
 
 from replicator.compiled.codes import BINARY_TYPES, READERS, SIGNS, TESTS, WRITERS
 
-ABI = 13
+ABI = 14
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,

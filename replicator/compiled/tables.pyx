@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from replicator.compiled.deferred_fields cimport DeferredProgram
 from replicator.compiled.program cimport Program
 
-ABI = 13
+ABI = 14
 
 
 cdef class Tables:

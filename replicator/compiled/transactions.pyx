@@ -13,7 +13,7 @@ from replicator.compiled.tables cimport Tables
 
 from replicator.model.uuids import row_uuid
 
-ABI = 13
+ABI = 14
 
 cdef uint64_t LATEST_US = <uint64_t>1 << 52  # the year 2112: times in nanoseconds have to fit, too
 cdef uint64_t HAS_ORIGINAL = <uint64_t>1 << 55

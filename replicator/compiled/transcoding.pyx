@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, big, little, little_signed, put, reserve
 
-ABI = 13
+ABI = 14
 
 cdef enum Kind:
     COPY = 0

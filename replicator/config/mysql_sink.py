@@ -12,6 +12,7 @@ from replicator.config.ddl import DdlChoice, DdlRules
 from replicator.errors import ConfigError
 
 FORMAT: Final = "row_images"
+_DIVIDED_BYTES: Final = 4 << 20
 
 
 class MySQLSink(DatabaseServer):
@@ -25,6 +26,12 @@ class MySQLSink(DatabaseServer):
     format: ClassVar[Literal["row_images"]] = FORMAT
     statements: ClassVar[bool] = False
     topic_template: ClassVar[str] = "{database}.{table}"
+
+    @property
+    def most_commit_bytes(self) -> int | None:
+        """Of transactions that are committed together; None: no less than the task says. A commit is divided among
+        connections while it is in memory as a whole."""
+        return _DIVIDED_BYTES if self.order == "key" else None
 
     type: Literal["mysql", "mariadb"] = Field(description="type of the sink")
     hosts: tuple[Address, ...] = Field(
@@ -46,6 +53,18 @@ class MySQLSink(DatabaseServer):
             "(MariaDB: BINLOG REPLAY); sql writes INSERT, UPDATE and DELETE, which is slower, and needs a key and no "
             "triggers; auto: binlog where the account has the privilege, else sql"
         ),
+    )
+    order: Literal["transaction", "key"] = Field(
+        "transaction",
+        description=(
+            "transaction: one connection applies the changes in the order of the source, and the target always shows a "
+            "past state of it; key: while the task is behind, several connections do, which is faster: changes of a "
+            "row, and of rows with equal unique values, keep their order, but for some milliseconds readers may see a "
+            "part of a commit alone"
+        ),
+    )
+    connections: int = Field(
+        4, ge=2, le=32, description="connections that write rows, with `order: key`; opened when they are needed first"
     )
     ddl: DdlChoice = Field(
         DdlRules(),

@@ -338,6 +338,12 @@ class TaskConfig(Model):
         return own_check(self, _check_sink)
 
     @property
+    def commit_bytes(self) -> int:
+        """`max_batch_bytes`, or less, as the sink likes it."""
+        most = self.sink.most_commit_bytes if isinstance(self.sink, MySQLSink) else None
+        return min(self.max_batch_bytes, most or self.max_batch_bytes)
+
+    @property
     def database(self) -> MySQLSource:
         """The source where it is a database server. Raises ConfigError E2340: it is topics."""
         if isinstance(self.source, MySQLSource):

@@ -42,21 +42,35 @@ def enable(session: Session) -> None:
 def execute(session: Session, text: Text, statements: int, timeout: float) -> Outcome:
     """Executes `text`, `statements` statements without a result set.
 
-    The answers are counted: BINLOG's says that no other one follows, whatever follows.
-
     Args:
         timeout: seconds that each answer may take.
 
     Raises the errors of the session's side where the connection is lost; the outcome is unknown then.
     """
+    send(session, text, timeout)
+    return receive(session, statements, timeout)
+
+
+def send(session: Session, text: Text, timeout: float) -> None:
+    """Without waiting for the outcome: `receive` has to follow. Arguments and errors as those of `execute`."""
     packets = session.packets
-    done = 0
     try:
         packets.sock.settimeout(timeout)
         if isinstance(text, bytes):
             packets.command(_QUERY + text)
         else:
             packets.long_command(len(_QUERY) + len(text), chain((_QUERY,), text.pieces()))
+    except CLIENT_ERRORS as error:
+        raise _lost(session, error) from error
+
+
+def receive(session: Session, statements: int, timeout: float) -> Outcome:
+    """The answers are counted: BINLOG's says that no other one follows, whatever follows. Errors as those of
+    `execute`."""
+    packets = session.packets
+    done = 0
+    try:
+        packets.sock.settimeout(timeout)
         while done < statements:
             packets.receive()
             done += 1
@@ -65,7 +79,12 @@ def execute(session: Session, text: Text, statements: int, timeout: float) -> Ou
         made.__cause__ = error
         number = server_errors.number_of(made)
         if not number or number in server_errors.UNAVAILABLE:
-            session.close()
-            raise made from error
+            raise _lost(session, error) from error
         return Outcome(done, made)
     return Outcome(done)
+
+
+def _lost(session: Session, error: Exception) -> ReplicatorError:
+    made = session.error(error)
+    session.close()
+    return made

@@ -10,7 +10,7 @@ from typing import Final
 from replicator.decode.plan.table_versions import Guard
 from replicator.errors import DecodeError
 from replicator.model import types
-from replicator.model.bookkeeping import FIRST_MARK, POSITION_TABLE, statement_mark
+from replicator.model.bookkeeping import FIRST_MARK, POSITION_TABLE, statement_mark, task_of
 from replicator.model.table import Column, Table
 
 _KEY: Final = 2
@@ -45,7 +45,7 @@ class LoopGuard:
         if tasks is None:
             return lambda body, at, operation: True
         count = len(table.columns)
-        return lambda body, at, operation: _task(body, at, operation, key, count) in tasks
+        return lambda body, at, operation: task_of(_task(body, at, operation, key, count)) in tasks
 
 
 def _task(body: bytes, at: int, operation: int, key: tuple[Column, ...], count: int) -> bytes:

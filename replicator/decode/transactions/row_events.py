@@ -150,7 +150,9 @@ class RowEvents:
             raise unsupported_events.structure("a row event without its table map", f"table id {table_id}")
         if state.phase != Phase.OPEN:
             if state.phase == Phase.XA and self._xa is not None:
-                if version.plan is not None:
+                if self._xa.count == 1 and version.guard is not None:
+                    self._xa.skipped = state.skipped = version.guard(b[at:end], 0, operation)
+                if version.plan is not None and not self._xa.skipped:
                     event = (operation, at - p, timestamp, server_id, b[p:end])
                     self._xa.rows(version.raw, self.state.query, event)
                 if b[p + 6] & _STATEMENT_END:

@@ -45,11 +45,12 @@ class Event(NamedTuple):
 
 class XaTransaction:
     """The events of one XA transaction. `thread`: of the session that made the changes; `count`: its row events so far,
-    those that are not kept among them."""
+    those that are not kept among them; `skipped`: a task has written it, and none is kept."""
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
         self.count = 0
+        self.skipped = False
         self.spill = SpillFile(_MOST_IN_MEMORY)
         self._mapped: dict[int, bytes] = {}
         self._query: bytes | None = None

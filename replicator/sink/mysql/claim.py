@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -36,8 +38,14 @@ class Claim(msgspec.Struct, frozen=True):
     left: Position | None
 
 
-def claim(session: Session, table: PositionTable, term: Term) -> Claim:
+Release: TypeAlias = "Callable[[PositionRow], None]"
+
+
+def claim(session: Session, table: PositionTable, term: Term, release: Release | None = None) -> Claim:
     """
+    Args:
+        release: what is done, again and again, while the row is locked; None: `kill_claimant`.
+
     Raises:
         SinkFenced: E3111, the row is of a term that ZooKeeper does not know, as that of a later one.
         SinkUnavailable: not reachable, or the row stays locked.
@@ -45,7 +53,6 @@ def claim(session: Session, table: PositionTable, term: Term) -> Claim:
         LeadershipLost.
     """
     until = time.monotonic() + _WAIT_SECONDS
-    killed = 0
     while True:
         term.check()  # fencing is an act of leadership too
         row = table.read(session)  # without a lock: a later term is neither waited for nor killed
@@ -55,8 +62,8 @@ def claim(session: Session, table: PositionTable, term: Term) -> Claim:
             return made
         if time.monotonic() > until:
             raise _stays_locked(session, table, row)
-        if row is not None and row.connection_id != killed and _kill(session, row.connection_id):
-            killed = row.connection_id
+        if row is not None:
+            (release or partial(kill_claimant, session))(row)
         time.sleep(_PAUSE_SECONDS)
 
 
@@ -102,18 +109,17 @@ def _refuse_unknown(row: PositionRow | None, term: Term) -> None:
         unknown_term.refuse_unknown(term, row.epoch, f"{row.host or 'an unknown host'}, {row.written_at} UTC, {where}")
 
 
-def _kill(session: Session, connection_id: int) -> bool:
-    """Ends the session of an earlier term: its process may be frozen, in the middle of a transaction. False: there is
-    no such session of our account; the number may be another one's since the server was restarted."""
-    user = session.value("SELECT USER FROM information_schema.PROCESSLIST WHERE ID = %s", (connection_id,))
-    if user != session.user or connection_id == session.value("SELECT CONNECTION_ID()"):
-        return False
+def kill_claimant(session: Session, row: PositionRow) -> None:
+    """Ends the session of an earlier term: its process may be frozen, in the middle of a transaction. Not if it is
+    none of our account: the number may be another one's since the server was restarted."""
+    user = session.value("SELECT USER FROM information_schema.PROCESSLIST WHERE ID = %s", (row.connection_id,))
+    if user != session.user or row.connection_id == session.value("SELECT CONNECTION_ID()"):
+        return
     try:
-        session.rows(f"KILL {connection_id:d}")
+        session.rows(f"KILL {row.connection_id:d}")
     except SinkError as error:
         if server_errors.number_of(error) != _NO_SUCH_THREAD:
             raise
-    return True
 
 
 def _stays_locked(session: Session, table: PositionTable, row: PositionRow | None) -> SinkUnavailable:

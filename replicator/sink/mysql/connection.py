@@ -101,6 +101,14 @@ class Target:
         """Raises SinkUnavailable: the connection is lost, the outcome unknown."""
         return multi_statements.execute(self.session, text, statements, self._timeout)
 
+    def send(self, text: Text) -> None:
+        """Raises SinkUnavailable: the connection is lost."""
+        multi_statements.send(self.session, text, self._timeout)
+
+    def receive(self, statements: int) -> Outcome:
+        """Behind `send`. Raises SinkUnavailable: the connection is lost, the outcome unknown."""
+        return multi_statements.receive(self.session, statements, self._timeout)
+
     def rollback(self) -> None:
         """Raises SinkUnavailable."""
         for statement in (b"ROLLBACK", *self.restored):

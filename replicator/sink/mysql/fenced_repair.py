@@ -7,6 +7,7 @@ are: no term is fenced.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -21,7 +22,7 @@ from replicator.mysql.table_shape import TableShape
 from replicator.sink.mysql import events
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.ddl import is_begun
-from replicator.sink.mysql.errors import NO_TABLE
+from replicator.sink.mysql.errors import LOCKED, NO_TABLE
 from replicator.sink.mysql.position_table import PositionRow, PositionTable
 from replicator.sink.mysql.routes import Routes
 from replicator.sink.mysql.row_groups import Route, RowGroup, Rows, size_of, text
@@ -32,6 +33,7 @@ from replicator.sink.mysql.sql import statements as sql
 IDLE_S: Final = 10
 """The server ends a session that is silent for longer than that: the lock of a process that hangs is released."""
 _LOCK_S: Final = 5
+_PAUSE_S: Final = 0.05
 
 
 def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> list[Text]:
@@ -83,8 +85,7 @@ class FencedRepair:
         """Locks the position row, and changes it, so that the transaction is one of ours to a reader of the target's
         log. Returns the position of the target."""
         session = self._target.session
-        session.rows("BEGIN")
-        self._table.touch(session)
+        self._lock()
         row = self._table.read(session, lock="FOR UPDATE")
         position = row.position if row is not None else None
         if row is None or position is None:
@@ -98,6 +99,23 @@ class FencedRepair:
         if position.snapshot is not None and not position.snapshot.ended_ms:
             raise _refused(f"'{self._task}' is taking a snapshot", _shown(row))
         return position
+
+    def _lock(self) -> None:
+        """Also the rows of branches, which are locked until all rows of a commit are there. A commit takes them before
+        the position's: nothing is waited for while that one is held."""
+        session, until = self._target.session, time.monotonic() + _LOCK_S
+        while True:
+            session.rows("BEGIN")
+            self._table.touch(session)
+            try:
+                for number in self._table.branches(session):
+                    self._table.of_branch(number).read(session, lock="FOR UPDATE NOWAIT")
+                return
+            except ReplicatorError as error:
+                if server_errors.number_of(error) not in LOCKED or time.monotonic() > until:
+                    raise
+            self._target.rollback()
+            time.sleep(_PAUSE_S)
 
     def deletion(
         self, shape: TableShape, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]

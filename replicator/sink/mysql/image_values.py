@@ -21,11 +21,14 @@ class Layout(msgspec.Struct, frozen=True):
         sizes: of each column of the images: bytes of its values; -1 to -4: they are behind a length of 1 to 4 bytes.
         key: columns of the primary key of the target.
         unique: columns of its other unique keys.
+        keys: columns of each unique key by which a row that is deleted and one that is inserted may have equal values:
+            the primary key only if equal values may differ in bytes. ~column: values of this column may.
     """
 
     sizes: tuple[int, ...]
     key: tuple[int, ...]
     unique: tuple[int, ...] = ()
+    keys: tuple[tuple[int, ...], ...] = ()
 
 
 def changes(run: Run, layout: Layout) -> Iterator[Change]:

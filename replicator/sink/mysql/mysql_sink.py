@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 from replicator.config.mysql_sink import MySQLSink as MySQLSinkConfig
@@ -21,6 +22,9 @@ from replicator.mysql.identifiers import quote_account
 from replicator.mysql.session import Session
 from replicator.sink.mysql import apply_mode
 from replicator.sink.mysql.apply_mode import Mode
+from replicator.sink.mysql.branches import support
+from replicator.sink.mysql.branches.branches import Branches
+from replicator.sink.mysql.branches.recovery import recover
 from replicator.sink.mysql.claim import claim
 from replicator.sink.mysql.conflicts.conflict_table import ConflictTable
 from replicator.sink.mysql.conflicts.recorder import Recorder, Texts, ValueText, hexadecimal
@@ -101,6 +105,7 @@ class MySQLSink:
         self._routes: Routes | None = None
         self._statements: Statements | None = None
         self._creation: TableCreation | None = None
+        self._branches: Branches | None = None
         self._resolver: Resolver | None = None
         self._filler: Resolver | None = None
         self._transaction: Transaction | None = None
@@ -119,6 +124,8 @@ class MySQLSink:
             target = self._target = self._hosts.first(lambda config: Target(config, self._password))
             self._prepare(target)
             claimed = claim(target.session, self._position_table, term)
+            recover(target.session, target.server, self._position_table, term)
+            self._branches = self._made_branches(target, term)
             self._statements = Statements(target, self._position_table, term, self._config, self._another_session)
             self._sequence = self._statements.recover(claimed.sequence)
             self._creation = self._table_creation(target)
@@ -239,6 +246,9 @@ class MySQLSink:
     def close(self) -> None:
         target, self._target = self._target, None
         self._transaction = self._waiting = self._term = self._routes = self._statements = None
+        branches, self._branches = self._branches, None
+        if branches is not None:
+            branches.close()
         if target is not None:
             target.close()  # the server rolls back
 
@@ -258,6 +268,15 @@ class MySQLSink:
         if self._source_tables is None:
             return None
         return TableCreation(self._source_tables, self._another_session, target.server, self._config, self._task)
+
+    def _made_branches(self, target: Target, term: Term) -> Branches | None:
+        """Raises SinkError E3415."""
+        config = self._config
+        if config.order == "transaction":
+            return None
+        support.refuse_unsupported(target.server, target.session.where)
+        connect = partial(Target, self._hosts.current, self._password)
+        return Branches(connect, self._position_table, term, self._task, config.connections - 1)
 
     def _conflicts(self, target: Target) -> tuple[Resolver | None, Resolver]:
         """Of changes, if there is a policy for conflicts; and while a snapshot is open. Of one session: what they know
@@ -285,6 +304,7 @@ class MySQLSink:
             assert target is not None, "opened"  # noqa: S101
             target.describe()
             self._transaction = Transaction(target, self._position_table, term, self._sequence, self._resolver)
+            self._transaction.branches = self._branches
         return self._transaction
 
     def _commit(self) -> None:

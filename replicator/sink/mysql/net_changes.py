@@ -22,6 +22,7 @@ from typing import Final
 from replicator import compiled
 from replicator.model.packed_records import Block, PackedRecords
 from replicator.model.target_table import UNCHECKED
+from replicator.sink.mysql import division
 from replicator.sink.mysql.image_values import Layout, changes, values
 from replicator.sink.mysql.row_runs import Run
 from replicator.sink.mysql.row_sections import Changes
@@ -39,14 +40,23 @@ def net(parts: Sequence[Run | Changes], layout: Layout, most: int) -> list[Run] 
         parts: all that a transaction has of the table, in their order.
         most: bytes of images in a run, unless one row alone has more.
     """
+    found = divided(parts, layout, most, 1)
+    return None if found is None else found[0]
+
+
+def divided(parts: Sequence[Run | Changes], layout: Layout, most: int, count: int) -> list[list[Run]] | None:
+    """The same in `count` parts, whose order does not matter: rows that may have equal values of a unique key are in
+    one of them."""
     operations = {_mark(part) + b"I" if isinstance(part, Changes) else part.operation for part in parts}
     mark = _mark(parts[0])
     if not operations <= (_UNCHECKED if mark else _PLAIN):
         return None
-    found = _compiled(parts, layout, most) if compiled.available() else joined(_runs_of(parts), layout, most)
+    found = (
+        _compiled(parts, layout, most, count) if compiled.available() else joined(_runs_of(parts), layout, most, count)
+    )
     if found is None or not mark:
         return found
-    return [run._replace(operation=mark + run.operation[-1:]) for run in found]
+    return [[run._replace(operation=mark + run.operation[-1:]) for run in part] for part in found]
 
 
 def _mark(part: Run | Changes) -> bytes:
@@ -57,18 +67,20 @@ def _runs_of(parts: Iterable[Run | Changes]) -> list[Run]:
     return [run for part in parts for run in (part.runs if isinstance(part, Changes) else (part,))]
 
 
-def _compiled(parts: Sequence[Run | Changes], layout: Layout, most: int) -> list[Run] | None:
+def _compiled(parts: Sequence[Run | Changes], layout: Layout, most: int, count: int) -> list[list[Run]] | None:
     given: list[tuple[bytes, bytes] | tuple[Sequence[Block], str]] = []
     for part in parts:
         if isinstance(part, Changes) and isinstance(part.section.records, PackedRecords):
             given.append((part.section.records.blocks, part.topic))
         else:
             given += ((run.operation, run.images) for run in _runs_of([part]))
-    found = compiled.module("net_rows").net(given, layout.sizes, layout.key, layout.unique, most)
-    return None if found is None else [Run(parts[0].topic, *each) for each in found]
+    found = compiled.module("net_rows").net(
+        given, layout.sizes, layout.key, layout.unique, most, count, list(layout.keys)
+    )
+    return None if found is None else [[Run(parts[0].topic, *each) for each in part] for part in found]
 
 
-def joined(runs: Sequence[Run], layout: Layout, most: int) -> list[Run] | None:
+def joined(runs: Sequence[Run], layout: Layout, most: int, count: int = 1) -> list[list[Run]] | None:
     """The same in Python."""
     rows: dict[tuple[bytes | None, ...], list[bytes | None]] = {}  # key -> the row before all changes, and now
     for run in runs:
@@ -87,18 +99,27 @@ def joined(runs: Sequence[Run], layout: Layout, most: int) -> list[Run] | None:
                 if row[1] is not None:
                     return None
                 row[1] = after
-    sums = [(row[0], row[1]) for row in rows.values() if row[0] != row[1]]
-    updates = [(before, after) for before, after in sums if before is not None and after is not None]
-    for before, after in updates:
+    sums = {key: (row[0], row[1]) for key, row in rows.items() if row[0] != row[1]}
+    for before, after in sums.values():
+        if before is None or after is None:
+            continue
         one, other = values(before, layout), values(after, layout)
         if any(one[column] != other[column] for column in layout.unique):
             return None
+    places = division.places(sums, layout, count)
+    return [
+        _runs_of_sums(runs[0].topic, [sums[key] for key in sums if places[key] == part], most) for part in range(count)
+    ]
+
+
+def _runs_of_sums(topic: str, sums: Sequence[tuple[bytes | None, bytes | None]], most: int) -> list[Run]:
     deletes = [before for before, after in sums if after is None and before is not None]
+    updates = [before + after for before, after in sums if before is not None and after is not None]
     inserts = [after for before, after in sums if before is None and after is not None]
     return [
-        *_runs(runs[0].topic, b"D", deletes, most),
-        *_runs(runs[0].topic, b"U", [before + after for before, after in updates], most),
-        *_runs(runs[0].topic, b"I", inserts, most),
+        *_runs(topic, b"D", deletes, most),
+        *_runs(topic, b"U", updates, most),
+        *_runs(topic, b"I", inserts, most),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from replicator.errors import SinkError
@@ -13,6 +13,7 @@ from replicator.mysql import table_facts
 from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.session import Session
 from replicator.mysql.table_facts import TableFacts
+from replicator.sink.mysql.division import is_exact
 from replicator.sink.mysql.image_values import Layout
 
 _PART: Final = r"`((?:[^`]|``)+)`"
@@ -71,8 +72,23 @@ def layout_of(table: TargetTable, facts: TableFacts) -> Layout | None:
     if not 0 < len(key) <= _MOST_KEYS or -1 in key:
         return None
     return Layout(
-        tuple(_size(table, index) for index in range(len(table.columns))), key, _unique(at, facts.uniques.values())
+        tuple(_size(table, index) for index in range(len(table.columns))),
+        key,
+        _unique(at, facts.uniques.values()),
+        tuple(_meeting(table, at, facts)),
     )
+
+
+def _meeting(table: TargetTable, at: dict[str, int], facts: TableFacts) -> Iterator[tuple[int, ...]]:
+    """See `Layout.keys`. Of a key of a part of a column only that it may be equal; a generated column, or an
+    expression, says nothing."""
+    exact = {name for name, index in at.items() if is_exact(table.columns[index])}
+    keys = (
+        facts.uniques.values() if exact.issuperset(facts.primary_key) else (facts.primary_key, *facts.uniques.values())
+    )
+    for key in keys:
+        names = [(part.partition("(")[0], part) for part in key]
+        yield tuple(at[name] if part in exact else ~at[name] for name, part in names if name in at)
 
 
 def _size(table: TargetTable, index: int) -> int:

@@ -11,13 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from replicator.errors import ReplicatorError, SinkError
-from replicator.model.bookkeeping import POSITION_TABLE
+from replicator.model.bookkeeping import POSITION_TABLE, branch_name
 from replicator.model.decoding import from_json
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.mysql import server_errors
 from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.session import Session
+from replicator.sink.mysql.branches import xids
 from replicator.sink.mysql.errors import NO_TABLE
 
 TABLE: Final = POSITION_TABLE
@@ -62,6 +63,7 @@ class PositionTable:
     """The row of one task."""
 
     def __init__(self, database: str, installation: str, task: str) -> None:
+        self._plain = database, installation, task
         self._database = quote_identifier(database)
         self.name = f"{self._database}.{TABLE}"
         self._key = (installation, task)
@@ -70,6 +72,30 @@ class PositionTable:
     @property
     def definition(self) -> str:
         return DEFINITION.format(table=self.name)
+
+    @property
+    def owner(self) -> str:
+        """See `xids.owner`."""
+        return xids.owner(self.name, *self._key)
+
+    def of_branch(self, number: int) -> PositionTable:
+        """The row of a branch of the task's transactions. See `branches/recovery.py`."""
+        database, installation, task = self._plain
+        return PositionTable(database, installation, branch_name(task, number))
+
+    @property
+    def branches_removal(self) -> str:
+        """A statement for people that deletes the rows of branches."""
+        installation, task = self._key
+        return f"DELETE FROM {self.name} WHERE installation = '{installation}' AND task LIKE '{task}/%'"  # noqa: S608
+
+    def branches(self, session: Session) -> list[int]:
+        """Numbers of those that have a row. Raises SinkError, SinkUnavailable."""
+        installation, task = self._key
+        prefix = branch_name(task, "")
+        sql = f"SELECT task FROM {self.name} WHERE installation = %s AND LEFT(task, %s) = %s"  # noqa: S608 (quoted)
+        found = (row[0][len(prefix) :] for row in session.rows(sql, (installation, len(prefix), prefix)))
+        return sorted(int(number) for number in found if number.isdecimal())
 
     def create(self, session: Session) -> None:
         """Raises SinkError, SinkUnavailable."""

@@ -15,7 +15,7 @@ from replicator.model.batch import Record
 from replicator.model.target_table import OPERATIONS, UNCHECKED, TargetTable
 from replicator.mysql.statement_text import LongText, Text
 from replicator.sink.mysql import events
-from replicator.sink.mysql.net_changes import FEWEST, net
+from replicator.sink.mysql.net_changes import FEWEST, divided
 from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_runs import Run, runs, split
 from replicator.sink.mysql.row_sections import Changes, Section
@@ -192,7 +192,15 @@ class RowGroup:
 
         Raises SinkError E3425: a value has no literal.
         """
-        left = self._left()
+        return self._texts(self._left(1)[0])
+
+    def divided(self, count: int) -> list[list[Text]] | None:
+        """The same in `count` parts that do not depend on each other; None: all would be in the first one. Raises as
+        `statements`."""
+        parts = self._spread(count) if self._snapshot else self._left(count)
+        return [self._texts(part) for part in parts] if any(parts[1:]) else None
+
+    def _texts(self, left: Sequence[Rows]) -> list[Text]:
         if not left:
             return []
         if left[0].route.sql is None:
@@ -200,21 +208,29 @@ class RowGroup:
         made = (statement for rows in left for statement in _sql(rows))
         return list(sql.unchecked(made) if self._marked else made)
 
-    def _left(self) -> list[Rows]:
+    def _spread(self, count: int) -> list[list[Rows]]:
+        """Rows of a snapshot, whose keys are all different, among the parts."""
+        rows = self.rows
+        if any(route.joining.layout is None for route in self._tables.values()):
+            return [list(rows)]
+        return [list(rows[part::count]) for part in range(count)]
+
+    def _left(self, count: int) -> list[list[Rows]]:
         """The rows as they are executed. Tables without foreign keys among them do not depend on each other."""
         ordered = _related(self._tables.values())
-        found: list[Rows] = []
+        found: list[list[Rows]] = [[] for _ in range(count)]
         done: set[str] = set()
-        for table, (route, count, parts) in self._by_table().items():
+        for table, (route, runs_of_it, parts) in self._by_table().items():
             layout = route.joining.layout
-            if layout is None or count < FEWEST or table.lower() in ordered:
+            if layout is None or (runs_of_it < FEWEST and count == 1) or table.lower() in ordered:
                 continue
-            joined = net(parts, layout, EVENT_BYTES)
+            joined = divided(parts, layout, EVENT_BYTES, count)
             if joined is not None:
-                found += (Rows(route, run, (), 0) for run in joined)
+                for part, of_part in zip(found, joined, strict=True):
+                    part += (Rows(route, run, (), 0) for run in of_part)
                 done.add(table)
         if len(done) < len(self._tables):
-            found += (rows for rows in self.rows if rows.route.table not in done)
+            found[0] += (rows for rows in self.rows if rows.route.table not in done)
         return found
 
     def _by_table(self) -> dict[str, tuple[Route, int, list[Run | Changes]]]:

@@ -10,6 +10,7 @@ from replicator.model.term import Term
 from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.statement_text import Text, joined
 from replicator.sink.mysql import errors, failed_row
+from replicator.sink.mysql.branches.branches import FEWEST_BYTES, Branches
 from replicator.sink.mysql.conflicts.resolver import Resolver
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.position_table import PositionTable
@@ -33,6 +34,8 @@ _PART_BYTES: Final = 8 << 20
 _FENCE_STATEMENTS: Final = 2
 _ENDS: Final = 64
 """Bytes of BEGIN, COMMIT and the separators between them and the statements of a packet."""
+_LONGEST_ENDS: Final = 4096
+"""The same with the fence and the names of a branch."""
 
 
 class Transaction:
@@ -43,6 +46,7 @@ class Transaction:
 
     Attributes:
         resolver: of conflicts; None: every conflict is an error.
+        branches: connections for a part of the rows; None: one connection writes them.
         event_bytes: images in one event, unless a single row has more.
     """
 
@@ -54,6 +58,7 @@ class Transaction:
         self._term = term
         self._sequence = sequence
         self.resolver = resolver
+        self.branches: Branches | None = None
         self._open = False  # a part of it was executed
         self._statement: bytes | None = None  # with the position
         self._group = RowGroup()
@@ -114,12 +119,55 @@ class Transaction:
     def _execute(self, position: Position | None) -> None:
         """Sends what was added, with the end of the transaction where there is a position."""
         group, self._group = self._group, RowGroup()
+        if position is not None and self._is_divided(group, position):
+            return
         if self.resolver is None or not self.resolver.concerns(group.rows):
             self._send(group, position)
         elif self.resolver.reads_first(group.rows):
             self._resolve(group, position)
         else:
             self._send_or_resolve(group, position)
+
+    def _is_divided(self, group: RowGroup, position: Position) -> bool:
+        """Commits the rows of a whole transaction over several connections. False: nothing was done, or all of it is
+        rolled back, and one connection has to."""
+        branches, target = self.branches, self._target
+        if branches is None or self._open or group.size < FEWEST_BYTES:
+            return False
+        if self.resolver is not None and self.resolver.concerns(group.rows) and self.resolver.reads_first(group.rows):
+            return False
+        if not branches.ready():
+            return False
+        parts = group.divided(branches.count + 1)
+        if parts is None or max(sum(len(text) + 1 for text in part) for part in parts) + _LONGEST_ENDS > target.room:
+            return False
+        commit = f"{self._term.epoch}.{self._sequence}"
+        fence = self._table.fence(self._term, self._sequence, None)
+        self._term.check()
+        first = [_BEGIN, fence, *parts[0]]
+        outcome, refused = branches.execute(commit, target, joined(first), len(first) + 1, parts[1:])
+        if refused is not None and (refused.fenced or outcome.done == _FENCE_STATEMENTS):
+            raise self._fenced()
+        if refused is not None:
+            return False
+        self._sequence += 1
+        self._finish(branches, commit, position)
+        return True
+
+    def _finish(self, branches: Branches, commit: str, position: Position) -> None:
+        """All rows are executed, and the branches prepared."""
+        fence = self._table.fence(self._term, self._sequence, position, self._statement)
+        last = (fence, branches.decision(commit), _COMMIT)
+        try:
+            self._term.check()
+            outcome = self._target.execute(b";".join(last), 2 * _FENCE_STATEMENTS + 1)
+            if outcome.error is not None:
+                raise self._failed(RowGroup(), outcome, outcome.error, of_rows=False)
+        except ReplicatorError:
+            branches.close()  # the next session ends them
+            raise
+        self._sequence += 1
+        branches.commit()
 
     def _send(self, group: RowGroup, position: Position | None) -> None:
         outcome, of_rows = self._sent(group, position)

@@ -67,6 +67,7 @@ def _contents(session: Session, server: Server, config: MySQLSink, source: Sourc
     findings = [settings.session_settings(), settings.event_scheduler(session, server, source)]
     applied, mode = privileges.of_server(session, server, config)
     findings += [*applied, *privileges.of_positions(session, server, config)]
+    findings += privileges.of_branches(session, server, config)
     findings += conflicts.of_table(session, server, config)
     if source.tables is None:
         return findings

@@ -18,6 +18,7 @@ from replicator.mysql.session import Session
 from replicator.mysql.table_facts import Name, TableFacts
 from replicator.sink.mysql import apply_mode
 from replicator.sink.mysql.apply_mode import Mode
+from replicator.sink.mysql.branches import support
 
 _POSITIONS: Final = "replicator_position"
 _MISSING: Final = quote_identifier("replicator_check_no_such_table")
@@ -40,6 +41,20 @@ def of_server(session: Session, server: Server, config: MySQLSink) -> tuple[list
         return [Finding(id_, "fail", found, privilege, grant)], "binlog"
     wanted = f"{privilege}: row images are applied faster, also to tables with triggers or without a key"
     return [Finding(id_, "warn", f"{found}: rows are applied by SQL", wanted, grant)], "sql"
+
+
+def of_branches(session: Session, server: Server, config: MySQLSink) -> list[Finding]:
+    """What `order: key` needs."""
+    if config.order == "transaction":
+        return []
+    id_, lacking = "sink.order", support.lacking(server)
+    if lacking is not None:
+        return [Finding(id_, "fail", *lacking, "Set `sink.order: transaction`, or upgrade the server.")]
+    account = quote_account(server.account)
+    if not server.mariadb and session.refusal("XA RECOVER") != 0:
+        grant = f"GRANT XA_RECOVER_ADMIN ON *.* TO {account};"
+        return [Finding(id_, "fail", f"{account} may not execute XA RECOVER", "XA_RECOVER_ADMIN", grant)]
+    return [Finding.ok(id_, f"{account} can write over {config.connections} connections")]
 
 
 def of_positions(session: Session, server: Server, config: MySQLSink) -> list[Finding]:
