@@ -131,9 +131,16 @@ class TargetBus(Bus):
     def position(self) -> tuple[int, int]:
         """Epoch and sequence in the task's row."""
         ((epoch, sequence),) = self.target.execute(
-            f"SELECT epoch, sequence FROM {self.name}_position.replicator_position"
+            f"SELECT epoch, sequence FROM {self.name}_position.replicator_position WHERE task = '{self.name}'"
         )
         return int(epoch), int(sequence)
+
+    def divided(self) -> int:
+        """Commits over several connections so far."""
+        found = self.target.execute(
+            f"SELECT sequence FROM {self.name}_position.replicator_position WHERE task = '{self.name}/0'"
+        )
+        return int(found[0][0]) if found else 0
 
     def close(self) -> None:
         super().close()

@@ -94,6 +94,26 @@ def test_126_worker_frozen_in_a_transaction_of_the_target(make_bus: MakeBus, mak
     assert bus.differences() == []
 
 
+def test_126_workers_that_share_a_commit_among_connections(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+    """Frozen, then killed, somewhere in such commits: what is prepared at the target is ended by the successor."""
+    target = make_mysql()
+    bus = make_bus(target=target, sink={"order": "key", "connections": 3})
+
+    def divide_more(than: int) -> None:
+        wait_for(
+            lambda: bus.divided() > than, lambda: f"commits over several connections; {bus.logs()}", 60, every=0.01
+        )
+
+    for how in (signal.SIGSTOP, signal.SIGKILL, signal.SIGSTOP):
+        worker, before = bus.look().figures.worker_pid, bus.divided()  # type: ignore[union-attr]
+        bus.writer.burst(8, 20_000)
+        divide_more(before + 1)
+        os.kill(worker, how)
+        bus.wait_delivered(50)
+    assert bus.differences() == []
+    assert target.execute("XA RECOVER") == []
+
+
 def test_switchover(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
     bus = make_bus(target=make_mysql())
     before = bus.look()

@@ -20,6 +20,7 @@ from replicator.model.position import Position
 from replicator.model.table import Column, Table
 from tests.unit.decode.binlog_writer import IDS, Log, compressed, hexadecimal, ids, plan, row, server_error
 from tests.unit.decode.test_metadata_events import Teller
+from tests.unit.decode.test_xa import prepare
 
 POSITIONS = Table(
     "replicator",
@@ -90,6 +91,22 @@ def test_only_those_of_named_tasks(make: Make) -> None:
         by_task(log, number, task, number)
     batches = make(("b_to_a", "x")).feed(log.raw)
     assert [value for value, _ in ids(batches)] == [2, 3, 4]
+    assert sum(batch.skipped for batch in batches) == 2
+
+
+@pytest.mark.parametrize("one_phase", [False, True])
+def test_prepared_transactions(make: Make, one_phase: bool) -> None:
+    """Those of a task's further connections, whose rows in the position table are `TASK/NUMBER`."""
+    log = Log()
+    for number, task in enumerate(("b_to_a/1", "c_to_a/1", "b_to_a"), 1):
+        xid, gtrid = f"X'7831{number:02d}',X'',1", bytes((0x78, 0x31, number))
+        fence(log.gtid(2 * number).query(f"XA START {xid}"), task)
+        log.map(IDS).rows(event_types.WRITE_ROWS, 1, row(number))
+        prepare(log.query(f"XA END {xid}"), one_phase, gtrid)
+        if not one_phase:
+            log.gtid(2 * number + 1).query(f"XA COMMIT {xid}")
+    batches = make(("b_to_a",)).feed(log.insert(9, 9).raw)
+    assert [value for value, _ in ids(batches)] == [2, 9]
     assert sum(batch.skipped for batch in batches) == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 from dev.servers import Database
 from replicator.sink.mysql import row_groups
 from replicator.sink.mysql.image_values import Layout
-from replicator.sink.mysql.net_changes import net
+from replicator.sink.mysql.net_changes import divided
 from replicator.sink.mysql.row_runs import Run
 from replicator.sink.mysql.row_sections import Changes
 from tests.servers import new_database
@@ -33,12 +33,12 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """(table, whether its changes were joined) of each statement."""
     found: list[tuple[str, bool]] = []
 
-    def seen(parts: list[Run | Changes], layout: Layout, most: int) -> list[Run] | None:
-        made = net(parts, layout, most)
+    def seen(parts: list[Run | Changes], layout: Layout, most: int, count: int) -> list[list[Run]] | None:
+        made = divided(parts, layout, most, count)
         found.append((parts[0].topic.partition(".")[2].partition("#")[0], made is not None))
         return made
 
-    monkeypatch.setattr(row_groups, "net", seen)
+    monkeypatch.setattr(row_groups, "divided", seen)
     return found
 
 
