@@ -61,7 +61,7 @@ def send(session: Session, text: Text, timeout: float) -> None:
         else:
             packets.long_command(len(_QUERY) + len(text), chain((_QUERY,), text.pieces()))
     except CLIENT_ERRORS as error:
-        raise _lost(session, error) from error
+        raise _lost(session, session.error(error)) from error
 
 
 def receive(session: Session, statements: int, timeout: float) -> Outcome:
@@ -79,12 +79,11 @@ def receive(session: Session, statements: int, timeout: float) -> Outcome:
         made.__cause__ = error
         number = server_errors.number_of(made)
         if not number or number in server_errors.UNAVAILABLE:
-            raise _lost(session, error) from error
+            raise _lost(session, made) from error
         return Outcome(done, made)
     return Outcome(done)
 
 
-def _lost(session: Session, error: Exception) -> ReplicatorError:
-    made = session.error(error)
+def _lost(session: Session, error: ReplicatorError) -> ReplicatorError:
     session.close()
-    return made
+    return error

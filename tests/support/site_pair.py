@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dev.faults.proxy import Direction, Proxy
 from dev.servers import Database
+from replicator.errors import SinkUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.target_table import TargetTables
@@ -74,6 +76,24 @@ class Pair:
             for statement in statements:
                 cursor.execute(statement)
         connection.close()
+
+
+def deliver_over_cut(
+    sink: MySQLSink, proxy: Proxy, batch: Batch, after: int, direction: Direction, before: Position
+) -> bool:
+    """Delivers a batch while the proxy cuts its connections behind `after` bytes, and opens the sink again: the
+    position is that of the batch, or `before`. Whether the batch is at the target."""
+    proxy.cut_after(max(1, after), direction)
+    try:
+        deliver(sink, [batch])
+        lost = False
+    except SinkUnavailable:
+        lost = True
+    proxy.pass_()
+    held = sink.open(target.term())
+    assert held in (before, batch.position)
+    assert lost or held == batch.position
+    return held == batch.position
 
 
 def deliver(sink: MySQLSink, batches: Sequence[Batch]) -> Position:

@@ -53,10 +53,10 @@ def is_exact(column: Column) -> bool:
 
 def places(sums: Mapping[Key, Sum], layout: Layout, count: int) -> dict[Key, int]:
     """The part of each row. See `compiled/net_rows.pyx`, which has to say the same."""
+    if count == 1:
+        return dict.fromkeys(sums, 0)
     found = {key: _hashed(_raw(key, layout)) * count >> 32 for key in sums}
-    if count > 1:
-        found |= dict.fromkeys(_meeting(sums, layout), 0)
-    return found
+    return found | dict.fromkeys(_meeting(sums, layout), 0)
 
 
 def _raw(key: Key, layout: Layout) -> bytes:

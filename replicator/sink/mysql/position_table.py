@@ -35,6 +35,8 @@ DEFINITION: Final = """CREATE TABLE IF NOT EXISTS {table} (
   written_at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
   PRIMARY KEY (installation, task)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC"""
+FENCE_STATEMENTS: Final = 2
+"""See `PositionTable.fence`."""
 _COLUMNS: Final = "uid, epoch, sequence, connection_id, host, position, written_at"
 
 
@@ -63,9 +65,8 @@ class PositionTable:
     """The row of one task."""
 
     def __init__(self, database: str, installation: str, task: str) -> None:
-        self._plain = database, installation, task
-        self._database = quote_identifier(database)
-        self.name = f"{self._database}.{TABLE}"
+        self._database = database
+        self.name = f"{quote_identifier(database)}.{TABLE}"
         self._key = (installation, task)
         self._where = b"installation = %s AND task = %s" % (literal(installation), literal(task))
 
@@ -80,8 +81,8 @@ class PositionTable:
 
     def of_branch(self, number: int) -> PositionTable:
         """The row of a branch of the task's transactions. See `branches/recovery.py`."""
-        database, installation, task = self._plain
-        return PositionTable(database, installation, branch_name(task, number))
+        installation, task = self._key
+        return PositionTable(self._database, installation, branch_name(task, number))
 
     @property
     def branches_removal(self) -> str:
@@ -99,10 +100,8 @@ class PositionTable:
 
     def create(self, session: Session) -> None:
         """Raises SinkError, SinkUnavailable."""
-        if not session.rows(
-            "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", (self._database[1:-1],)
-        ):
-            session.rows(f"CREATE DATABASE IF NOT EXISTS {self._database}")
+        if not session.rows("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", (self._database,)):
+            session.rows(f"CREATE DATABASE IF NOT EXISTS {quote_identifier(self._database)}")
         session.rows(self.definition)
 
     def read(self, session: Session, *, lock: str = "") -> PositionRow | None:

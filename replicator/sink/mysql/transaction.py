@@ -13,7 +13,7 @@ from replicator.sink.mysql import errors, failed_row
 from replicator.sink.mysql.branches.branches import FEWEST_BYTES, Branches
 from replicator.sink.mysql.conflicts.resolver import Resolver
 from replicator.sink.mysql.connection import Target
-from replicator.sink.mysql.position_table import PositionTable
+from replicator.sink.mysql.position_table import FENCE_STATEMENTS, PositionTable
 from replicator.sink.mysql.row_groups import (
     EVENT_BYTES,
     Route,
@@ -31,7 +31,6 @@ _SAVEPOINT: Final = b"SAVEPOINT replicator_part"
 _TO_SAVEPOINT: Final = b"ROLLBACK TO SAVEPOINT replicator_part"
 _PART_BYTES: Final = 8 << 20
 """Rows that wait for the rest of their transaction, at most."""
-_FENCE_STATEMENTS: Final = 2
 _ENDS: Final = 64
 """Bytes of BEGIN, COMMIT and the separators between them and the statements of a packet."""
 _LONGEST_ENDS: Final = 4096
@@ -110,7 +109,7 @@ class Transaction:
         """A transaction that changes what the position row says of a statement; b"": nothing. Raises as `commit`."""
         fence = self._table.fence(self._term, self._sequence, None, statement)
         self._term.check()
-        outcome = self._target.execute(b";".join((_BEGIN, fence, _COMMIT)), 2 + _FENCE_STATEMENTS)
+        outcome = self._target.execute(b";".join((_BEGIN, fence, _COMMIT)), 2 + FENCE_STATEMENTS)
         if outcome.error is not None:
             raise self._failed(RowGroup(), outcome, outcome.error, of_rows=False)
         self._sequence += 1
@@ -119,7 +118,7 @@ class Transaction:
     def _execute(self, position: Position | None) -> None:
         """Sends what was added, with the end of the transaction where there is a position."""
         group, self._group = self._group, RowGroup()
-        if position is not None and self._is_divided(group, position):
+        if position is not None and self._commit_divided(group, position):
             return
         if self.resolver is None or not self.resolver.concerns(group.rows):
             self._send(group, position)
@@ -128,7 +127,7 @@ class Transaction:
         else:
             self._send_or_resolve(group, position)
 
-    def _is_divided(self, group: RowGroup, position: Position) -> bool:
+    def _commit_divided(self, group: RowGroup, position: Position) -> bool:
         """Commits the rows of a whole transaction over several connections. False: nothing was done, or all of it is
         rolled back, and one connection has to."""
         branches, target = self.branches, self._target
@@ -146,7 +145,7 @@ class Transaction:
         self._term.check()
         first = [_BEGIN, fence, *parts[0]]
         outcome, refused = branches.execute(commit, target, joined(first), len(first) + 1, parts[1:])
-        if refused is not None and (refused.fenced or outcome.done == _FENCE_STATEMENTS):
+        if refused is not None and (refused.fenced or outcome.done == FENCE_STATEMENTS):
             raise self._fenced()
         if refused is not None:
             return False
@@ -160,7 +159,7 @@ class Transaction:
         last = (fence, branches.decision(commit), _COMMIT)
         try:
             self._term.check()
-            outcome = self._target.execute(b";".join(last), 2 * _FENCE_STATEMENTS + 1)
+            outcome = self._target.execute(b";".join(last), 2 * FENCE_STATEMENTS + 1)
             if outcome.error is not None:
                 raise self._failed(RowGroup(), outcome, outcome.error, of_rows=False)
         except ReplicatorError:
@@ -246,7 +245,7 @@ class Transaction:
         if not self._open or position is not None:
             statement = self._statement if position is not None else None
             parts.append(self._table.fence(self._term, self._sequence, position, statement))
-            fences = _FENCE_STATEMENTS
+            fences = FENCE_STATEMENTS
         before = len(parts) + (1 if fences else 0)
         parts += rows
         if position is not None:

@@ -11,10 +11,9 @@ from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.statement_text import Text, joined
 from replicator.sink.mysql.branches.xids import Xid
 from replicator.sink.mysql.connection import Target
-from replicator.sink.mysql.position_table import PositionTable
+from replicator.sink.mysql.position_table import FENCE_STATEMENTS, PositionTable
 
-_FENCE_STATEMENTS: Final = 2
-_BEFORE: Final = 1 + _FENCE_STATEMENTS
+_BEFORE: Final = 1 + FENCE_STATEMENTS
 """Statements in front of the rows: XA START, and the fence."""
 _NO_SUCH_XID: Final = 1397
 
@@ -46,12 +45,9 @@ class Branch:
         """Raises SinkUnavailable."""
         return self._target.receive(_BEFORE + self._sent + 2)
 
-    def is_of_rows(self, outcome: Outcome) -> bool:
-        return _BEFORE <= outcome.done < _BEFORE + self._sent
-
     def is_fenced(self, outcome: Outcome) -> bool:
         """The row of the branch is another term's."""
-        return outcome.error is not None and outcome.done == _FENCE_STATEMENTS
+        return outcome.error is not None and outcome.done == FENCE_STATEMENTS
 
     def send_commit(self, xid: Xid) -> None:
         """Raises SinkUnavailable."""

@@ -134,11 +134,6 @@ class Branches:
                 self.rest("connections have waited for each other's locks", refused.error)
         return outcome, refused
 
-    def roll_back(self) -> None:
-        """The prepared branches. Raises SinkUnavailable."""
-        for branch, xid in self._xids:
-            branch.roll_back(xid)
-
     def decision(self, commit: str) -> bytes:
         """Two statements for the transaction of the position: from then on the commit has happened."""
         made = Decision(commit, self._term.uid, tuple(branch.number for branch, _ in self._xids))

@@ -18,7 +18,7 @@ from replicator.mysql.identifiers import quote_account
 from replicator.mysql.server import Server
 from replicator.mysql.session import Session
 from replicator.sink.mysql import claim
-from replicator.sink.mysql.branches import xids
+from replicator.sink.mysql.branches import support, xids
 from replicator.sink.mysql.position_table import PositionRow, PositionTable
 
 _PARTS: Final = 3
@@ -101,8 +101,8 @@ def _asked(ask: Callable[[], Iterable[xids.Xid]], session: Session, server: Serv
             "E3405",
             f"the account {account} may not see prepared transactions at {session.where}",
             found=error.found,
-            wanted="XA_RECOVER_ADMIN, which sink.order: key needs, and the first start after it",
-            fix=f"GRANT XA_RECOVER_ADMIN ON *.* TO {account};",
+            wanted=f"{support.RECOVER}, which sink.order: key needs, and the first start after it",
+            fix=support.recover_grant(server),
         ) from error
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from replicator.errors import SinkError
+from replicator.mysql.identifiers import quote_account
 from replicator.mysql.server import Server
 
 OLDEST: Final = {"mysql": (8, 0, 30), "mariadb": (10, 5)}
 """Since then prepared transactions survive a crash together with their binlog, and (MariaDB) the end of their
 connection."""
+
+
+REMEDY: Final = "Set `sink.order: transaction`, or upgrade the server."
+RECOVER: Final = "XA_RECOVER_ADMIN"
+"""The privilege of MySQL to see what others have prepared."""
 
 
 def lacking(server: Server) -> tuple[str, str] | None:
@@ -22,6 +28,10 @@ def lacking(server: Server) -> tuple[str, str] | None:
     return None
 
 
+def recover_grant(server: Server) -> str:
+    return f"GRANT {RECOVER} ON *.* TO {quote_account(server.account)};"
+
+
 def refuse_unsupported(server: Server, where: str) -> None:
     """Raises SinkError E3415."""
     found = lacking(server)
@@ -31,5 +41,5 @@ def refuse_unsupported(server: Server, where: str) -> None:
             f"{where} does not support sink.order: key",
             found=found[0],
             wanted=found[1],
-            fix="Set `sink.order: transaction`, or upgrade the server.",
+            fix=REMEDY,
         )

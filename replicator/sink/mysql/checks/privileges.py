@@ -49,11 +49,11 @@ def of_branches(session: Session, server: Server, config: MySQLSink) -> list[Fin
         return []
     id_, lacking = "sink.order", support.lacking(server)
     if lacking is not None:
-        return [Finding(id_, "fail", *lacking, "Set `sink.order: transaction`, or upgrade the server.")]
+        return [Finding(id_, "fail", *lacking, support.REMEDY)]
     account = quote_account(server.account)
     if not server.mariadb and session.refusal("XA RECOVER") != 0:
-        grant = f"GRANT XA_RECOVER_ADMIN ON *.* TO {account};"
-        return [Finding(id_, "fail", f"{account} may not execute XA RECOVER", "XA_RECOVER_ADMIN", grant)]
+        found = f"{account} may not execute XA RECOVER"
+        return [Finding(id_, "fail", found, support.RECOVER, support.recover_grant(server))]
     return [Finding.ok(id_, f"{account} can write over {config.connections} connections")]
 
 

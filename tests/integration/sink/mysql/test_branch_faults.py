@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dev.faults.proxy import Proxy
+from dev.faults.proxy import Direction, Proxy
 from dev.servers import replication
-from replicator.errors import SinkError, SinkUnavailable
+from replicator.errors import SinkError
 from replicator.sink.mysql import transaction
 from tests.support import target
 from tests.support.divided_commits import BY_KEY, WHERE, alone, by_key, equal, plain, prepared
-from tests.support.site_pair import Pair, deliver
+from tests.support.site_pair import Pair, deliver, deliver_over_cut
 
 
 @pytest.fixture(autouse=True)
@@ -66,29 +66,22 @@ def test_fail_over_of_the_target_in_a_commit(
     assert equal(promoted) and not prepared(promoted)
 
 
-CUTS = [("up", part / 12) for part in range(12)] + [("down", part / 12) for part in range(12)]
+CUTS: list[tuple[Direction, float]] = [("up", part / 12) for part in range(12)] + [
+    ("down", part / 12) for part in range(12)
+]
 
 
 @pytest.mark.parametrize(("direction", "part"), CUTS)
-def test_connections_lost_in_a_commit(same: Pair, direction: str, part: float) -> None:
+def test_connections_lost_in_a_commit(same: Pair, direction: Direction, part: float) -> None:
     first, second, third = plain(same)
     with Proxy(same.target.port) as proxy:
         sink = same.sink(host="127.0.0.1", port=proxy.port, **BY_KEY)
         sink.open(target.term())
         deliver(sink, [first])
         size = 3200 if direction == "up" else 230
-        proxy.cut_after(max(1, int(size * part)), direction)  # type: ignore[arg-type]
-        try:
-            deliver(sink, [second])
-            lost = False
-        except SinkUnavailable:
-            lost = True
-        proxy.pass_()
-        held = sink.open(target.term())
-        assert held in (first.position, second.position)
-        assert lost or held == second.position
-        assert len(same.rows("t")[1]) == (40 if held == first.position else 80)
-        deliver(sink, [second, third] if held == first.position else [third])
+        done = deliver_over_cut(sink, proxy, second, int(size * part), direction, first.position)
+        assert len(same.rows("t")[1]) == (80 if done else 40)
+        deliver(sink, [third] if done else [second, third])
     assert equal(same) and not prepared(same)
 
 

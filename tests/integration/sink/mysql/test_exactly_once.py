@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from dev.faults.proxy import Proxy
+from dev.faults.proxy import Direction, Proxy
 from replicator.errors import LeadershipLost, SinkError, SinkFenced, SinkUnavailable
 from replicator.model.term import Term
 from tests.support import target
 from tests.support.row_records import joined
-from tests.support.site_pair import Pair, deliver
+from tests.support.site_pair import Pair, deliver, deliver_over_cut
 
 CUTS = [("up", 0.02), ("up", 0.2), ("up", 0.5), ("up", 0.9), ("up", 1.0)] + [
     ("down", part / 60) for part in range(1, 60, 6)
@@ -25,7 +25,7 @@ BY_SQL = {"apply": "sql"}
 @pytest.mark.parametrize(
     ("direction", "part", "options"), [(*cut, {}) for cut in CUTS] + [(*cut, BY_SQL) for cut in SQL_CUTS]
 )
-def test_connection_lost_in_a_commit(same: Pair, direction: str, part: float, options: dict[str, str]) -> None:
+def test_connection_lost_in_a_commit(same: Pair, direction: Direction, part: float, options: dict[str, str]) -> None:
     """Before BEGIN, between the statements, in the answer of COMMIT. A table without a key shows a row that is there
     twice; with one, SQL refuses it."""
     same.both(f"CREATE TABLE t (v INT {'PRIMARY KEY' * bool(options)}, w VARCHAR(100))")
@@ -35,20 +35,8 @@ def test_connection_lost_in_a_commit(same: Pair, direction: str, part: float, op
         sink.open(target.term())
         deliver(sink, [first])
         size = 900 if direction == "up" else 60
-        proxy.cut_after(max(1, int(size * part)), direction)  # type: ignore[arg-type]
-        try:
-            deliver(sink, [second])
-            lost = False
-        except SinkUnavailable:
-            lost = True
-        proxy.pass_()
-        held = sink.open(target.term())
-        assert held in (first.position, second.position)
-        if not lost:
-            assert held == second.position
-        if held == first.position:
-            deliver(sink, [second])
-        deliver(sink, [third])
+        done = deliver_over_cut(sink, proxy, second, int(size * part), direction, first.position)
+        deliver(sink, [third] if done else [second, third])
     here, there = same.rows("t", "v")
     assert here == there
 
