@@ -2,8 +2,8 @@
 
 All test suites run in one pytest session with three workers, whole files at a time: half of it is waiting, for
 elections, restarts and time-outs. Each worker starts its own servers, once; one summary counts every test. A few tests
-that fail beside others are run once more alone. Those that pass then are named at the end; in CI they count as failed
-unless dev/reruns.toml lists them.
+that fail beside others are run once more alone. Those that pass then are named at the end; CI counts them as failed if
+they are many or unit tests (dev/reruns.py).
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ from dev.errors import DevError
 from dev.paths import TREE
 
 LISTED = TREE / "dev" / "reruns.toml"
+FEW = 3
+"""So many tests with real servers of one run may pass only alone in CI without being listed: of thousands that are run
+on two busy processors one or two have a limit that is too short. They are named all the same, and are to be mended."""
 
 
 def listed(file: Path = LISTED) -> dict[str, str]:
@@ -27,7 +30,8 @@ def listed(file: Path = LISTED) -> dict[str, str]:
 def report(passed_alone: Sequence[str], known: Mapping[str, str], *, ci: bool) -> tuple[list[str], bool]:
     """(lines for the end of the run, whether the run counts as failed).
 
-    A test that passes only alone is a finding: CI refuses it unless it is listed, elsewhere it is shown.
+    A test that passes only alone is a finding, and named. CI refuses more than `FEW` that are not listed, and any of a
+    unit test, which no other process can disturb.
     """
     if not passed_alone:
         return [], False
@@ -35,6 +39,8 @@ def report(passed_alone: Sequence[str], known: Mapping[str, str], *, ci: bool) -
     for test in passed_alone:
         lines.append(f"  {test}: {known.get(test, f'not listed in {LISTED.name}')}")
     unlisted = [test for test in passed_alone if test not in known]
-    if unlisted and ci:
-        lines.append("CI counts tests that are not listed as failed: mend them, or list them with the reason")
-    return lines, bool(unlisted) and ci
+    if not unlisted:
+        return lines, False
+    refused = ci and (len(unlisted) > FEW or any(test.startswith("tests/unit/") for test in unlisted))
+    lines.append("mend them, or list them with the reason" + (": CI counts them as failed" if refused else ""))
+    return lines, refused

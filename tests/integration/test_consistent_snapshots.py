@@ -242,7 +242,8 @@ def test_a_lost_connection_begins_again_from_a_new_view(bank: tuple[Database, st
     with Transfers(server, shop):
         copy.run()
     copy.run()
-    assert killed.is_set() and set(copy.seen.codes) <= {"E2002", "E2225"} and copy.seen.codes
+    # E2224: the writers and a busy machine delay the second lock, which is tried again.
+    assert killed.is_set() and copy.seen.codes and set(copy.seen.codes) <= {"E2002", "E2224", "E2225"}
     assert sum(row["balance"] for _, row in copy.last_snapshot() if row) == TOTAL
     assert copy.balances() == at_source(server, shop)
     progress = copy.progress

@@ -92,7 +92,8 @@ def test_every_view_without_zookeeper(browser: webdriver.Chrome, read: bool) -> 
         paths = [*PAGES, *(f"/tasks/{TASK}{tab}" for tab in TABS)]
         assert [one for path in paths for width in (390, 1280) for one in wrong(browser, served, path, width)] == []
         browser.get(served.url)
-        assert "No data from ZooKeeper" in browser.execute_script("return document.body.innerText")
+        text = "return document.body.innerText"  # which is "Connecting" for the first seconds
+        eventually(lambda: "No data from ZooKeeper" in browser.execute_script(text))
     finally:
         served.close()
 

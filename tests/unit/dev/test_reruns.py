@@ -1,4 +1,4 @@
-"""Tests that pass only alone are shown, and CI refuses those that the list does not name."""
+"""Tests that pass only alone are shown; CI refuses unit tests, and more than a few that the list does not name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dev.errors import DevError
-from dev.reruns import LISTED, listed, report
+from dev.reruns import FEW, LISTED, listed, report
 
 KNOWN = {"tests/a.py::one": "waits for a lease (since 2026-11-01)"}
 
@@ -18,10 +18,17 @@ def test_a_rerun_is_shown_and_passes_outside_ci():
     assert "tests/b.py::two" in lines[1] and "not listed" in lines[1]
 
 
-def test_ci_refuses_a_rerun_that_is_not_listed():
-    lines, refused = report(["tests/a.py::one", "tests/b.py::two"], KNOWN, ci=True)
-    assert refused
-    assert lines[-1].startswith("CI counts")
+def test_ci_shows_a_few_that_are_not_listed_and_refuses_more():
+    few = [f"tests/failover/b.py::test_{number}" for number in range(FEW)]
+    lines, refused = report([*few, "tests/a.py::one"], KNOWN, ci=True)
+    assert not refused and lines[-1].startswith("mend them") and all(test in "".join(lines) for test in few)
+    lines, refused = report([*few, "tests/failover/b.py::one_more"], KNOWN, ci=True)
+    assert refused and "CI counts" in lines[-1]
+
+
+def test_ci_refuses_a_unit_test_that_passes_only_alone():
+    assert report(["tests/unit/b.py::two"], KNOWN, ci=True)[1]
+    assert not report(["tests/unit/b.py::two"], KNOWN, ci=False)[1]
 
 
 def test_ci_accepts_listed_reruns_and_shows_the_reason():
