@@ -69,6 +69,10 @@ class WatchedSink:
         return self._sink.waited_s
 
     @property
+    def unfinished(self) -> bool:
+        return self._sink.unfinished
+
+    @property
     def by_sql(self) -> bool:
         return self._sink.by_sql
 

@@ -31,7 +31,7 @@ class Nowhere:
     left: Position | None = None
     dead_letters = 0
     holds_position = False
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts = 0
     waited_s = 0.0
     by_sql = False

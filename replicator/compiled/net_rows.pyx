@@ -18,6 +18,7 @@ cdef enum:
     SAME_ORDER = 1  # the changes stay as they are
     DAMAGED = 5
     MOST_KEYS = 16
+    FREE = 0x7FFFFFFF  # in no part yet
 
 ctypedef struct Row:
     # The image before all changes, and the present one; NULL: there is none.
@@ -201,6 +202,7 @@ cdef class Net:
         row = self.rows + self.count
         row.before = row.after = NULL
         row.before_size = row.after_size = 0
+        row.part = 0
         row.key_at, row.key_size, row.hash = start, <uint32_t>(self.keys.used - start), hash
         self.count += 1
         self.slots[slot] = <uint32_t>self.count
@@ -262,14 +264,27 @@ cdef class Net:
         return False
 
     cdef int divide(self, list keys, uint32_t parts) except -1:
-        """Says of each row in which part it is."""
+        """Says of each row in which part it is: see `sink/mysql/division.py`."""
         cdef size_t number
-        cdef Row* row
+        cdef uint64_t place = 0, changed = 0, kept = 0
+        if parts == 1:
+            return 0
         for number in range(self.count):
-            row = self.rows + number
-            row.part = <uint32_t>((<uint64_t>row.hash * parts) >> 32)
-        if parts > 1 and keys:
+            self.rows[number].part = FREE
+        if keys:
             self._keep_together(keys)
+        for number in range(self.count):
+            if not self.unchanged(self.rows + number):
+                changed += 1
+                kept += self.rows[number].part == 0
+        for number in range(self.count):
+            if self.unchanged(self.rows + number) or self.rows[number].part == 0:
+                continue
+            if kept * parts < changed:
+                self.rows[number].part = <uint32_t>((kept + place) * parts // changed)
+            else:
+                self.rows[number].part = 1 + <uint32_t>(place * (parts - 1) // (changed - kept))
+            place += 1
         return 0
 
     cdef int _keep_together(self, list keys) except -1:

@@ -443,6 +443,8 @@ class Pipeline:
     def _patience(self, ready: Position | None) -> float:
         if ready is not None:
             return _NEXT_SECONDS
+        if self._sink.unfinished:
+            return 0.0  # what has no successor to be made meanwhile is ended at once
         return 0.05 if self._delivery_or_raise.outstanding else 0.5
 
     def _ended(self, reader: Reader, ready: Position | None) -> bool:

@@ -38,11 +38,9 @@ class Stream(Protocol):
 
         Raises SourceUnavailable: connection lost, server silent for longer than two heartbeats, end of the stream.
         """
-        ...
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
         """The error for an ERR packet that the decoder met in the stream (purged binlog, server id taken, ...)."""
-        ...
 
     def close(self) -> None: ...
 
@@ -145,35 +143,28 @@ class SnapshotReader(Protocol):
 
     def tables(self) -> Sequence[TableSize]:
         """The tables that the task replicates, sorted by `database.table`, byte for byte."""
-        ...
 
     def settle(self, passed: Position) -> None:
         """Waits until all transactions before `passed` are visible to every statement: a server sends transactions
         that its engine does not show yet. The tables and last rows that are asked for afterwards include them."""
-        ...
 
     def load(self, enough: int) -> int:
         """Statements that the server runs at this moment, the reader's own among them. The server counts each replica
         as one: those are left out where there would be more than `enough` with them."""
-        ...
 
     def end(self) -> Position:
         """End of the source's log now; see `Chunk.high`."""
-        ...
 
     def survey(self) -> SourceSurvey: ...
 
     def views_refused(self, tables: Sequence[str]) -> SourceError | None:
         """What `SnapshotSource.open_views` would raise now; nothing is locked for it."""
-        ...
 
     def path(self, table: OpenTable) -> AccessPath:
         """Of chunks of a table with a key, as the source would read them now. Raises TableChanged."""
-        ...
 
     def begin(self, table: str) -> OpenTable | None:
         """Chooses the key and finds the last row. None: there is no such table."""
-        ...
 
     def cut(self, table: OpenTable, rows: int) -> Bound | None:
         """Key of the row that is the `rows`-th one behind `table.done`, whatever a condition wants; None: there are
@@ -182,7 +173,6 @@ class SnapshotReader(Protocol):
         Raises:
             TableChanged.
         """
-        ...
 
     def read(self, table: OpenTable, most: int, passed: Position, end: Bound | None = None) -> Chunk:
         """The next rows behind `table.done`, at most `most`, and fewer where they are long. Where rows have to meet a
@@ -200,7 +190,6 @@ class SnapshotReader(Protocol):
         Raises:
             TableChanged.
         """
-        ...
 
     def close(self) -> None: ...
 
@@ -227,13 +216,11 @@ class SnapshotSource(Protocol):
         """`server`: the one whose log the stream reads, as in `Position.server`.
 
         Raises SourceUnavailable, SourceError."""
-        ...
 
     def open_views(self, server: str, count: int, tables: Sequence[str]) -> ConsistentViews:
         """`count`: of readers. `tables`: to be read; none of them may be altered until it is read.
 
         Raises SourceUnavailable E2224, the lock was not granted in time; SourceError E2104, E2226."""
-        ...
 
 
 Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa", "executed", "barrier"]
@@ -249,23 +236,18 @@ class Narrator(Protocol):
 
     def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
         """DDL and the like, and (interest "xa") XA COMMIT and XA ROLLBACK."""
-        ...
 
     def begin(self, moment: Moment) -> Sequence[Message]:
         """A transaction begins: before its first row that is replicated, or its statement."""
-        ...
 
     def end(self, moment: Moment, rows: Mapping[tuple[str, str], int]) -> Sequence[Message]:
         """It ends. `rows`: by (database, table), replicated ones."""
-        ...
 
     def query(self, text: str, moment: Moment) -> Sequence[Message]:
         """The statement behind the rows that follow (ROWS_QUERY, ANNOTATE_ROWS)."""
-        ...
 
     def heartbeat(self, moment: Moment) -> Sequence[Message]:
         """The source has nothing new. Between transactions only; these are not counted."""
-        ...
 
 
 class Format(Narrator, Protocol):
@@ -275,12 +257,10 @@ class Format(Narrator, Protocol):
 
     def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
         """For rows of a snapshot. Only `insert` is used; no record is `Deferred`."""
-        ...
 
     @property
     def defines_tables(self) -> bool:
         """Whether the messages of `SnapshotBegins` are made of its definitions, which are dear to read."""
-        ...
 
     def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Iterable[Message]:
         """The records of a snapshot that are not of rows. The same arguments give the same messages.
@@ -289,7 +269,6 @@ class Format(Narrator, Protocol):
             step: its table, if it has one, is the one that the plans of its rows are made for.
             topic: of that table's rows; of `SnapshotEnds` the one for a record of it; "" without.
         """
-        ...
 
 
 class Planner(Protocol):
@@ -308,7 +287,6 @@ class Catalog(Protocol):
         Raises:
             DecodeError: E2306, the names are needed and the history does not have the table or does not fit it.
         """
-        ...
 
     def statement(self, database: str, text: str, position: Position, gtid: str) -> Statement:
         """Takes DDL in; remembered durably, as of `position` (before the statement) and `gtid`, when it returns. One
@@ -316,7 +294,6 @@ class Catalog(Protocol):
 
         Raises DecodeError: E2309, it can't be understood and touches a replicated table.
         """
-        ...
 
 
 class Watcher(Protocol):
@@ -383,11 +360,9 @@ class ChunkEncoder(Protocol):
         called where an earlier session has begun the snapshot. `moment`: its beginning, as records print it.
 
         Raises SourceUnavailable, SourceError."""
-        ...
 
     def begin(self, identity: str) -> Sequence[Batch]:
         """Records that the snapshot begins with. `identity`: what records have instead of a transaction's position."""
-        ...
 
     def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Iterator[Batch]:
         """In parts, each made when it is asked for; the images are not kept longer than they are needed.
@@ -398,24 +373,19 @@ class ChunkEncoder(Protocol):
         Raises:
             DecodeError.
         """
-        ...
 
     def begin_table(self, chunk: Chunk, identity: str) -> Sequence[Batch]:
         """Records in front of the rows of the table that `chunk` is of."""
-        ...
 
     def end_table(self, chunk: Chunk, identity: str, rows: int) -> Sequence[Batch]:
         """Records behind them. `rows`: of the table, in all chunks."""
-        ...
 
     def end(self, identity: str, progress: SnapshotProgress, position: Position) -> Sequence[Batch]:
         """Records behind everything. `progress`: the last one; `position`: of the stream, from which on the copy is
         consistent."""
-        ...
 
     def keys(self, chunk: Chunk, key: tuple[str, ...]) -> Sequence[bytes]:
         """For each row what a decoder's watcher is told when the row changes."""
-        ...
 
 
 class Sink(Protocol):
@@ -446,6 +416,10 @@ class Sink(Protocol):
     """Records are rows of the server that has the position: what one of them lacks, the other one lacks, too."""
 
     @property
+    def unfinished(self) -> bool:
+        """A commit has begun, and the next calls end it."""
+
+    @property
     def left(self) -> Position | None:
         """After `open`: the position that an earlier task of the same name has left here, if one has."""
 
@@ -460,8 +434,8 @@ class Sink(Protocol):
         """Takes a batch; blocks while too many bytes are in flight. Checks `term` before anything leaves."""
 
     def commit(self, position: Position) -> None:
-        """Makes everything written so far, and `position`, one unit. exactly_once: returns when committed.
-        at_least_once: returns at once, `acknowledged()` follows."""
+        """Makes everything written so far, and `position`, one unit. Returns when it is committed. at_least_once, and
+        where it is `unfinished`: returns at once, `acknowledged()` follows."""
 
     def acknowledged(self) -> Position | None:
         """The latest committed position whose records, and all before them, are durable. Raises what went wrong with
@@ -483,7 +457,6 @@ class CheckpointStore(Protocol):
     def save(self, checkpoint: Checkpoint) -> None:
         """Durable when it returns, or soon after where the store paces its writes (the first one is always durable).
         Raises LeadershipLost when the term no longer holds."""
-        ...
 
 
 class HistoryStore(Protocol):
@@ -491,9 +464,7 @@ class HistoryStore(Protocol):
 
     def load(self) -> Sequence[SchemaRecord]:
         """The last base and everything appended after it, in that order; empty without a history."""
-        ...
 
     def append(self, record: SchemaRecord) -> None:
         """Durable when it returns. A base takes the place of everything before it, all at once.
         Raises LeadershipLost when the term no longer holds."""
-        ...

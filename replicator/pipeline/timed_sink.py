@@ -39,6 +39,10 @@ class TimedSink:
         return self._sink.waited_s
 
     @property
+    def unfinished(self) -> bool:
+        return self._sink.unfinished
+
+    @property
     def by_sql(self) -> bool:
         return self._sink.by_sql
 
@@ -68,8 +72,11 @@ class TimedSink:
             self._meter.commit += self._call.took
 
     def acknowledged(self) -> Position | None:
-        with self._call:
-            return self._sink.acknowledged()
+        try:
+            with self._call:
+                return self._sink.acknowledged()
+        finally:
+            self._meter.commit += self._call.took
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         try:

@@ -47,7 +47,7 @@ class FileSink:
     dead_letters = 0  # no record is too large
     left = None
     holds_position = True
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False

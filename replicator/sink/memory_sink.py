@@ -65,7 +65,7 @@ class MemorySink:
 
     dead_letters = 0
     left = None
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False

@@ -29,7 +29,7 @@ class StdoutSink:
     dead_letters = 0  # no record is too large
     left = None
     holds_position = False
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False

@@ -55,7 +55,7 @@ def equal(pair: Pair) -> bool:
     return here == there
 
 
-STEP: dict[str, tuple[type[Any], str]] = {"decide": (Transaction, "_finish"), "end": (Branches, "commit")}
+STEP: dict[str, tuple[type[Any], str]] = {"decide": (Transaction, "_decide"), "end": (Branches, "commit")}
 
 
 class Dies(Exception):

@@ -125,7 +125,7 @@ class Recorder:
     """A sink that writes down the calls; `fail`: (call, exception) for the next such call."""
 
     dead_letters = 0
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False

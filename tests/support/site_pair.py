@@ -97,8 +97,9 @@ def deliver_over_cut(
 
 
 def deliver(sink: MySQLSink, batches: Sequence[Batch]) -> Position:
-    """Each in a transaction of its own. The last position."""
+    """Each in a transaction of its own, which is ended. The last position."""
     for batch in batches:
         sink.write(batch)
         sink.commit(batch.position)
+    sink.flush(60)
     return batches[-1].position

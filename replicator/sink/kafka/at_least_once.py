@@ -24,7 +24,7 @@ class AtLeastOnceSink:
 
     left = None
     holds_position = False
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     by_sql = False
 

@@ -37,7 +37,7 @@ class ExactlyOnceSink:
     """
 
     holds_position = True
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     by_sql = False
 

@@ -1,9 +1,9 @@
 """Divides the net changes of a table into parts that may be executed at the same time.
 
-Of one row there is one net change, so rows are divided by the bytes of their primary key. Two net changes meet where
-one deletes a row, and the other inserts one with an equal value of a unique key: an update that changes such a value is
-no net change. Equal is what the target says: 'a' and 'A' in most collations, 0.0 and -0.0. So only columns whose equal
-values have equal bytes tell rows apart, and rows that may meet are in the first part.
+Of one row there is one net change, so any row may be in any part. Two net changes meet where one deletes a row, and
+the other inserts one with an equal value of a unique key: an update that changes such a value is no net change. Equal
+is what the target says: 'a' and 'A' in most collations, 0.0 and -0.0. So only columns whose equal values have equal
+bytes tell rows apart, and rows that may meet are in the first part.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ def is_exact(column: Column) -> bool:
 
 
 def places(sums: Mapping[Key, Sum], layout: Layout, count: int) -> dict[Key, int]:
-    """The part of each row. See `compiled/net_rows.pyx`, which has to say the same."""
+    """The part of each row. See `compiled/net_rows.pyx`, which has to say the same.
+
+    Rows that follow each other at the source are in one part: new ones mostly have ascending keys, so that each
+    connection fills pages of its own from the left to the right. By a hash they would fill, and split, the same ones.
+    """
     if count == 1:
         return dict.fromkeys(sums, 0)
-    found = {key: _hashed(_raw(key, layout)) * count >> 32 for key in sums}
-    return found | dict.fromkeys(_meeting(sums, layout), 0)
-
-
-def _raw(key: Key, layout: Layout) -> bytes:
-    """As it is in the images, with the lengths of its values."""
-    found = b""
-    for column, value in zip(layout.key, key, strict=True):
-        size, raw = layout.sizes[column], value or b""
-        found += (len(raw).to_bytes(-size, "little") if size < 0 else b"") + raw
-    return found
+    together = _meeting(sums, layout)
+    kept, free = len(together), [key for key in sums if key not in together]
+    if kept * count < len(sums):
+        found = {key: (kept + index) * count // len(sums) for index, key in enumerate(free)}
+    else:  # the first part has its share
+        found = {key: 1 + index * (count - 1) // len(free) for index, key in enumerate(free)}
+    return found | dict.fromkeys(together, 0)
 
 
 def _meeting(sums: Mapping[Key, Sum], layout: Layout) -> set[Key]:
@@ -95,10 +95,6 @@ def _hash_of(unique: tuple[int, ...], number: int, row: list[bytes | None] | Val
             found = (found ^ _hashed_long(value)) * _FACTOR & _MASK
             found ^= found >> 29
     return found
-
-
-def _hashed(raw: bytes) -> int:
-    return _hashed_long(raw) >> 32
 
 
 def _hashed_long(raw: bytes) -> int:

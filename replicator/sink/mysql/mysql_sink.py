@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from replicator.config.mysql_sink import MySQLSink as MySQLSinkConfig
 from replicator.errors import SinkError, SinkUnavailable
@@ -35,7 +35,7 @@ from replicator.sink.mysql.ddl import Statements
 from replicator.sink.mysql.filling import FillRules, check_empty, marked
 from replicator.sink.mysql.position_table import PositionTable
 from replicator.sink.mysql.routes import Routes
-from replicator.sink.mysql.row_groups import RoutedSection
+from replicator.sink.mysql.row_groups import Route, RoutedSection
 from replicator.sink.mysql.row_runs import runs
 from replicator.sink.mysql.row_sections import sections
 from replicator.sink.mysql.shards import Owners
@@ -53,10 +53,19 @@ _AGAIN_SECONDS: Final = 3600.0
 TableNames: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
 
 
+class _Pending(NamedTuple):
+    """A commit that the server executes. fresh: `acknowledged` was not called since."""
+
+    transaction: Transaction
+    position: Position
+    fresh: bool = True
+
+
 class MySQLSink:
     """`ports.Sink` for `sink.type: mysql` and `mariadb`.
 
-    A commit is one transaction of the target, and is durable when it returns.
+    A commit is one transaction of the target, and is durable when it returns, but for one over several connections: the
+    server executes it while the next one is made, and what comes next ends it (`_settle`).
 
     Args:
         filled: names at the target of the tables that a first snapshot fills.
@@ -109,6 +118,7 @@ class MySQLSink:
         self._resolver: Resolver | None = None
         self._filler: Resolver | None = None
         self._transaction: Transaction | None = None
+        self._pending: _Pending | None = None
         self._sequence = 0
         self._mode: Mode | None = None
         self._waiting: Position | None = None  # a position without rows, not committed yet
@@ -195,32 +205,37 @@ class MySQLSink:
             return
         for section in sections(records, transaction.event_bytes):
             if section.mark is not None:
-                routed = {each.topic: routes.route(each.topic) for each in section.topics}
+                routed = {each.topic: self._route(routes, each.topic) for each in section.topics}
                 if transaction.add_section(RoutedSection(section, routed)):
                     continue
             self._write_runs(section.records, transaction, routes)
+
+    def _route(self, routes: Routes, topic: str) -> Route:
+        if not routes.knows(topic):
+            self._settle()
+        return routes.route(topic)
 
     def _add_filling(self, transaction: Transaction, records: Sequence[Record], filling: Filling) -> None:
         routes, first = self._routes, 0
         assert routes is not None, "opened"  # noqa: S101
         transaction.resolver = self._filler
         for run in runs(records, transaction.event_bytes):
-            for rows in stored(routes.route(run.topic), run, records, first, transaction.event_bytes):
+            for rows in stored(self._route(routes, run.topic), run, records, first, transaction.event_bytes):
                 transaction.add(marked(rows, filling))
             first += run.records
 
-    @staticmethod
-    def _write_runs(records: Sequence[Record], transaction: Transaction, routes: Routes) -> None:
+    def _write_runs(self, records: Sequence[Record], transaction: Transaction, routes: Routes) -> None:
         first = 0
         for run in runs(records, transaction.event_bytes):
-            for rows in stored(routes.route(run.topic), run, records, first, transaction.event_bytes):
+            for rows in stored(self._route(routes, run.topic), run, records, first, transaction.event_bytes):
                 transaction.add(rows)
             first += run.records
 
     def commit(self, position: Position) -> None:
         self._ready.check()
         passed = time.monotonic() - self._last_commit
-        if self._transaction is None and position == self._committed and passed < _AGAIN_SECONDS:
+        last = self._pending.position if self._pending is not None else self._committed
+        if self._transaction is None and position == last and passed < _AGAIN_SECONDS:
             self._waiting = None  # a heartbeat of an idle source
             return
         self._waiting = position
@@ -229,9 +244,17 @@ class MySQLSink:
         if self._transaction is not None or behind or passed >= self._idle_seconds:
             self._commit()
 
+    @property
+    def unfinished(self) -> bool:
+        return self._pending is not None
+
     def acknowledged(self) -> Position | None:
         """Also commits a position that has waited long enough for rows."""
         self._ready  # noqa: B018 (raises)
+        if self._pending is not None and self._pending.fresh:
+            self._pending = self._pending._replace(fresh=False)
+            return self._committed
+        self._settle()
         self._look()
         idle = time.monotonic() - self._last_commit
         if self._waiting is not None and self._transaction is None and idle >= self._idle_seconds:
@@ -240,12 +263,13 @@ class MySQLSink:
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._ready.check()
+        self._settle()
         if self._waiting is not None and self._transaction is None:
             self._commit()
 
     def close(self) -> None:
         target, self._target = self._target, None
-        self._transaction = self._waiting = self._term = self._routes = self._statements = None
+        self._transaction = self._waiting = self._term = self._routes = self._statements = self._pending = None
         branches, self._branches = self._branches, None
         if branches is not None:
             branches.close()
@@ -258,6 +282,7 @@ class MySQLSink:
         assert statements is not None and target is not None, "opened"  # noqa: S101
         if self._transaction is not None:
             raise ValueError("rows before a statement are not committed")
+        self._settle()
         self._look(now=True)  # the next look is at other columns
         self._sequence = statements.execute(record, self._sequence)
         # Tables have other columns now.
@@ -303,27 +328,50 @@ class MySQLSink:
             target, term = self._target, self._ready
             assert target is not None, "opened"  # noqa: S101
             target.describe()
-            self._transaction = Transaction(target, self._position_table, term, self._sequence, self._resolver)
+            self._transaction = Transaction(
+                target, self._position_table, term, self._sequence, self._resolver, self._settle
+            )
             self._transaction.branches = self._branches
         return self._transaction
 
     def _commit(self) -> None:
         position = self._waiting
         assert position is not None, "there is something to commit"  # noqa: S101
+        transaction = self._begun()
+        # While rows are compared, the commit that counts what was found has to end with them.
+        later = transaction.resolver is None and transaction.divides()
+        self._settle()
         if self._committed is None and self._config.existing_rows == "refuse" and _begins_with_snapshot(position):
             check_empty(self._open_target.session, self._filled())
         self._look()
-        transaction = self._begun() if self._transaction is None else self._transaction
         statements = self._statements
         assert statements is not None, "opened"  # noqa: S101
-        self._sequence = transaction.commit(position, statements.taken())
-        statements.committed()
-        if self._resolver is not None:
-            self.conflicts = added(self.conflicts, self._resolver.recorder.taken())
+        if later:
+            transaction.begin(position, statements.taken())
+            self._pending = _Pending(transaction, position)
+        else:
+            self._sequence = transaction.commit(position, statements.taken())
+            self._ended(position)
         self._transaction = self._waiting = None
-        self._committed = position
         self._last_commit = time.monotonic()
         self._only_skipped = True
+
+    def _settle(self) -> None:
+        """Ends the commit that has begun, if one has. Raises what `Transaction.commit` raises."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        self._sequence = pending.transaction.finish()
+        if self._transaction is not None:
+            self._transaction.sequence = self._sequence
+        self._ended(pending.position)
+
+    def _ended(self, position: Position) -> None:
+        assert self._statements is not None, "opened"  # noqa: S101
+        self._statements.committed()
+        if self._resolver is not None:
+            self.conflicts = added(self.conflicts, self._resolver.recorder.taken())
+        self._committed = position
 
     @property
     def _idle_seconds(self) -> float:

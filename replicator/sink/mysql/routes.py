@@ -44,6 +44,10 @@ class Routes:
         self._joining: dict[bytes, Joining] = {}
         self.altered = AlteredTables(target.session)
 
+    def knows(self, topic: str) -> bool:
+        """Whether `route` asks the server for nothing."""
+        return topic in self._known
+
     def route(self, topic: str) -> Route:
         """
         Raises:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.model.position import Position
@@ -37,27 +38,45 @@ _LONGEST_ENDS: Final = 4096
 """The same with the fence and the names of a branch."""
 
 
+class _Begun(NamedTuple):
+    """What `finish` needs to know. statements: of the packet of the main connection."""
+
+    position: Position
+    commit: str
+    statements: int
+
+
 class Transaction:
     """Nothing of it is visible, or left after a lost connection, before `commit`.
 
     Args:
-        sequence: of the position row before it.
+        settle: called before the connection is used: it ends the commit before this one.
 
     Attributes:
+        sequence: of the position row before it.
         resolver: of conflicts; None: every conflict is an error.
         branches: connections for a part of the rows; None: one connection writes them.
         event_bytes: images in one event, unless a single row has more.
     """
 
     def __init__(
-        self, target: Target, table: PositionTable, term: Term, sequence: int, resolver: Resolver | None = None
+        self,
+        target: Target,
+        table: PositionTable,
+        term: Term,
+        sequence: int,
+        resolver: Resolver | None = None,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self._target = target
         self._table = table
         self._term = term
-        self._sequence = sequence
+        self._settle = settle
+        self.sequence = sequence
         self.resolver = resolver
         self.branches: Branches | None = None
+        self._parts: list[list[Text]] | None = None  # of the group, in front of a divided commit
+        self._begun: _Begun | None = None
         self._open = False  # a part of it was executed
         self._statement: bytes | None = None  # with the position
         self._group = RowGroup()
@@ -101,25 +120,70 @@ class Transaction:
             SinkUnavailable: the outcome is unknown, or the server has rolled back for a reason that may pass.
             SinkError: a row is refused, or not what it is at the source; rolled back.
         """
+        if self.divides():
+            self.begin(position, statement)
+            return self.finish()
         self._statement = statement
         self._execute(position)
-        return self._sequence
+        return self.sequence
+
+    def divides(self) -> bool:
+        """Whether its rows are written over several connections: then `begin` and `finish` may take the place of
+        `commit`. Nothing is sent, so that the commit before it may still be executed."""
+        branches, group, resolver = self.branches, self._group, self.resolver
+        if self._parts is not None:
+            return True
+        if branches is None or self._open or group.size < FEWEST_BYTES:
+            return False
+        if resolver is not None and resolver.concerns(group.rows) and resolver.reads_first(group.rows):
+            return False
+        if not branches.ready():
+            return False
+        parts = group.divided(branches.count + 1)
+        if parts is None or max(map(_text_size, parts)) + _LONGEST_ENDS > self._target.room:
+            return False
+        self._parts = parts
+        return True
+
+    def begin(self, position: Position, statement: bytes | None = None) -> None:
+        """Sends all rows; nothing is committed before `finish`. Raises SinkUnavailable."""
+        branches, parts = self.branches, self._parts
+        assert branches is not None and parts is not None, "it divides"  # noqa: S101
+        self._parts, self._statement = None, statement
+        fence = self._table.fence(self._term, self.sequence, None)
+        first = [_BEGIN, fence, *parts[0]]
+        self._begun = _Begun(position, f"{self._term.epoch}.{self.sequence}", len(first) + 1)
+        self._term.check()
+        branches.send(self._begun.commit, self._target, joined(first), parts[1:])
+
+    def finish(self) -> int:
+        """Returns and raises what `commit` does."""
+        branches, begun = self.branches, self._begun
+        assert branches is not None and begun is not None, "it has begun"  # noqa: S101
+        outcome, refused = branches.receive(self._target, begun.statements)
+        if refused is not None and (refused.fenced or outcome.done == FENCE_STATEMENTS):
+            raise self._fenced()
+        if refused is not None:  # all of it is rolled back, and one connection repeats it
+            self._execute(begun.position)
+            return self.sequence
+        self.sequence += 1
+        self._decide(branches, begun)
+        return self.sequence
 
     def note(self, statement: bytes) -> int:
         """A transaction that changes what the position row says of a statement; b"": nothing. Raises as `commit`."""
-        fence = self._table.fence(self._term, self._sequence, None, statement)
+        fence = self._table.fence(self._term, self.sequence, None, statement)
         self._term.check()
         outcome = self._target.execute(b";".join((_BEGIN, fence, _COMMIT)), 2 + FENCE_STATEMENTS)
         if outcome.error is not None:
             raise self._failed(RowGroup(), outcome, outcome.error, of_rows=False)
-        self._sequence += 1
-        return self._sequence
+        self.sequence += 1
+        return self.sequence
 
     def _execute(self, position: Position | None) -> None:
         """Sends what was added, with the end of the transaction where there is a position."""
+        self._settle()
         group, self._group = self._group, RowGroup()
-        if position is not None and self._commit_divided(group, position):
-            return
         if self.resolver is None or not self.resolver.concerns(group.rows):
             self._send(group, position)
         elif self.resolver.reads_first(group.rows):
@@ -127,36 +191,10 @@ class Transaction:
         else:
             self._send_or_resolve(group, position)
 
-    def _commit_divided(self, group: RowGroup, position: Position) -> bool:
-        """Commits the rows of a whole transaction over several connections. False: nothing was done, or all of it is
-        rolled back, and one connection has to."""
-        branches, target = self.branches, self._target
-        if branches is None or self._open or group.size < FEWEST_BYTES:
-            return False
-        if self.resolver is not None and self.resolver.concerns(group.rows) and self.resolver.reads_first(group.rows):
-            return False
-        if not branches.ready():
-            return False
-        parts = group.divided(branches.count + 1)
-        if parts is None or max(sum(len(text) + 1 for text in part) for part in parts) + _LONGEST_ENDS > target.room:
-            return False
-        commit = f"{self._term.epoch}.{self._sequence}"
-        fence = self._table.fence(self._term, self._sequence, None)
-        self._term.check()
-        first = [_BEGIN, fence, *parts[0]]
-        outcome, refused = branches.execute(commit, target, joined(first), len(first) + 1, parts[1:])
-        if refused is not None and (refused.fenced or outcome.done == FENCE_STATEMENTS):
-            raise self._fenced()
-        if refused is not None:
-            return False
-        self._sequence += 1
-        self._finish(branches, commit, position)
-        return True
-
-    def _finish(self, branches: Branches, commit: str, position: Position) -> None:
+    def _decide(self, branches: Branches, begun: _Begun) -> None:
         """All rows are executed, and the branches prepared."""
-        fence = self._table.fence(self._term, self._sequence, position, self._statement)
-        last = (fence, branches.decision(commit), _COMMIT)
+        fence = self._table.fence(self._term, self.sequence, begun.position, self._statement)
+        last = (fence, branches.decision(begun.commit), _COMMIT)
         try:
             self._term.check()
             outcome = self._target.execute(b";".join(last), 2 * FENCE_STATEMENTS + 1)
@@ -165,7 +203,7 @@ class Transaction:
         except ReplicatorError:
             branches.close()  # the next session ends them
             raise
-        self._sequence += 1
+        self.sequence += 1
         branches.commit()
 
     def _send(self, group: RowGroup, position: Position | None) -> None:
@@ -175,7 +213,7 @@ class Transaction:
 
     def _send_or_resolve(self, group: RowGroup, position: Position | None) -> None:
         """Rows are read only where the server has refused one."""
-        was_open, sequence = self._open, self._sequence
+        was_open, sequence = self._open, self.sequence
         if was_open:
             self._run(_SAVEPOINT, 1)
         outcome, of_rows = self._sent(group, position)
@@ -185,7 +223,7 @@ class Transaction:
             raise self._failed(group, outcome, outcome.error, of_rows=of_rows)
         undo = (_TO_SAVEPOINT if was_open else b"ROLLBACK", *self._target.restored)
         self._run(b";".join(undo), len(undo))
-        self._open, self._sequence = was_open, sequence  # an earlier packet of the group may have succeeded
+        self._open, self.sequence = was_open, sequence  # an earlier packet of the group may have succeeded
         self._resolve(group, position)
 
     def _resolve(self, group: RowGroup, position: Position | None) -> None:
@@ -218,7 +256,7 @@ class Transaction:
         statements = group.statements() if group else []
         if not statements:
             return [[]]
-        ends = len(self._table.fence(self._term, self._sequence, position)) + _ENDS
+        ends = len(self._table.fence(self._term, self.sequence, position)) + _ENDS
         if len(statements) == 1 and len(statements[0]) + ends <= self._target.largest:
             return [statements]
         packets: list[list[Text]] = [[]]
@@ -244,7 +282,7 @@ class Transaction:
             parts.append(_BEGIN)
         if not self._open or position is not None:
             statement = self._statement if position is not None else None
-            parts.append(self._table.fence(self._term, self._sequence, position, statement))
+            parts.append(self._table.fence(self._term, self.sequence, position, statement))
             fences = FENCE_STATEMENTS
         before = len(parts) + (1 if fences else 0)
         parts += rows
@@ -256,7 +294,7 @@ class Transaction:
         self._term.check()
         outcome = self._target.execute(joined(parts), statements)
         if outcome.error is None:
-            self._sequence += 1 if fences else 0
+            self.sequence += 1 if fences else 0
             self._open = True
         return outcome, before <= outcome.done < before + len(rows)
 
@@ -289,7 +327,7 @@ class Transaction:
             "E3410",
             f"another term has changed the task's row in {self._table.name} at {where}",
             found=f"epoch {row.epoch}, sequence {row.sequence}, by {row.host or 'an unknown host'}",
-            wanted=f"epoch {self._term.epoch}, sequence {self._sequence}",
+            wanted=f"epoch {self._term.epoch}, sequence {self.sequence}",
         )
 
     def _too_large_of(self, group: RowGroup) -> SinkError:
@@ -309,6 +347,10 @@ class Transaction:
             position=record[3].decode("ascii", "replace"),
             table=rows.route.source,
         )
+
+
+def _text_size(statements: Sequence[Text]) -> int:
+    return sum(len(statement) + 1 for statement in statements)
 
 
 def _rounded(size: int) -> int:

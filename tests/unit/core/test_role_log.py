@@ -21,7 +21,7 @@ class Broker(Sink):
     dead_letters = 0
     left = None
     holds_position = False
-    holds_rows = False
+    holds_rows = unfinished = False
     conflicts: ConflictCounts = ()
     waited_s = 0.0
     by_sql = False

@@ -100,11 +100,9 @@ class Branches:
         self._not_before = time.monotonic() + _PAUSE_SECONDS
         log.warning("%s: %s; one connection writes for %.0f s: %s", self._task, why, _PAUSE_SECONDS, error)
 
-    def execute(
-        self, commit: str, main: Target, first: Text, statements: int, parts: Sequence[Sequence[Text]]
-    ) -> tuple[Outcome, Refused | None]:
-        """Executes the first part over the main connection, and the others over the branches, at the same time; these
-        are prepared then. Returns the outcome of the first part.
+    def send(self, commit: str, main: Target, first: Text, parts: Sequence[Sequence[Text]]) -> None:
+        """Has the first part executed over the main connection, and the others over the branches, at the same time;
+        these are prepared then.
 
         Args:
             commit: see `Xid`.
@@ -120,6 +118,9 @@ class Branches:
         main.send(first)
         for branch, xid in self._xids:
             branch.send(xid, parts[branch.number - 1])
+
+    def receive(self, main: Target, statements: int) -> tuple[Outcome, Refused | None]:
+        """Behind `send`. Returns the outcome of the first part, which has `statements` statements. Raises as `send`."""
         outcome = main.receive(statements)
         refused = None if outcome.error is None else Refused(outcome.error, fenced=False)
         for branch, _ in self._xids:

@@ -97,13 +97,13 @@ def test_a_frozen_leader_goes_on(same: Pair, where: str, monkeypatch: pytest.Mon
     deliver(old, [first])
     new = same.sink(**BY_KEY)
     commit = Branches.commit
-    finish = Transaction._finish
+    decide = Transaction._decide
     held: list[Position | None] = []
 
     def late(*arguments: Any) -> None:
         if not held:
             held.append(new.open(target.term(2)))
-        (finish if where == "decide" else commit)(*arguments)
+        (decide if where == "decide" else commit)(*arguments)
 
     owner, name = STEP[where]
     monkeypatch.setattr(owner, name, late)
