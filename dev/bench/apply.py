@@ -48,11 +48,10 @@ def _durable(runner: Runner, target: Target, size: str, segment: Segment, runs: 
     rows = min(segment.rows, _DURABLE_ROWS[size])
     short = segment._replace(rows=rows)
     best = max(target.replicate(short, rows // PER[size], workers).rate for workers in WORKERS)
-    ours = [_ours(runner, target, segment, "apply") for _ in range(runs)]
-    yield ratio(f"apply.durable.replica.{size}", "ratio", [each.rate for each in ours], [best])
-    yield figure(f"apply.durable.rate.{size}", "rows/s", [each.rate for each in ours], 0)
-    yield figure(f"apply.durable.rate.replica.{size}", "rows/s", [best], 0)
-    yield figure(f"apply.durable.cpu_us.{size}", "us/row", [each.cpu_us for each in ours], 2)
+    ours: dict[int, list[Outcome]] = {connections: [] for connections in CONNECTIONS}
+    for _ in range(runs):
+        _apply(runner, target, segment, ours)
+    yield from _figures("apply.durable.", size, ours, [best])
 
 
 def _size(runner: Runner, target: Target, size: str, segment: Segment, runs: int) -> Iterator[Entry]:
@@ -64,20 +63,29 @@ def _size(runner: Runner, target: Target, size: str, segment: Segment, runs: int
             short = segment._replace(rows=rows)
             done.append(target.replicate(short, rows // PER[size], workers))
             say(f"{segment.name} replica with {workers} workers: {done[-1].rate:,.0f} rows/s")
-        for connections, runs_of_it in ours.items():
-            runs_of_it.append(_ours(runner, target, segment, "apply", connections=connections))
+        _apply(runner, target, segment, ours)
     workers, rates = _best(replica)
-    connections, fastest = _best(ours)
-    yield ratio(f"apply.replica.{size}", "ratio", fastest, rates)
-    yield ratio(f"apply.in_order.{size}", "ratio", [each.rate for each in ours[1]], rates)
-    yield figure(f"apply.cpu_us.{size}", "us/row", [each.cpu_us for each in ours[connections]], 2)
-    yield figure(f"apply.rate.{size}", "rows/s", fastest, 0)
-    yield figure(f"apply.connections.{size}", "connections", [connections], 0)
-    yield figure(f"apply.rate.in_order.{size}", "rows/s", [each.rate for each in ours[1]], 0)
-    yield figure(f"apply.cpu_us.in_order.{size}", "us/row", [each.cpu_us for each in ours[1]], 2)
-    yield figure(f"apply.memory_mb.{size}", "MB", [each.peak_mb for each in ours[connections]])
-    yield figure(f"apply.rate.replica.{size}", "rows/s", rates, 0)
+    yield from _figures("apply.", size, ours, rates)
     yield figure(f"apply.workers.replica.{size}", "workers", [workers], 0)
+
+
+def _apply(runner: Runner, target: Target, segment: Segment, ours: dict[int, list[Outcome]]) -> None:
+    """Once with each number of connections."""
+    for connections, done in ours.items():
+        done.append(_ours(runner, target, segment, "apply", connections=connections))
+
+
+def _figures(name: str, size: str, ours: dict[int, list[Outcome]], replica: list[float]) -> Iterator[Entry]:
+    connections, fastest = _best(ours)
+    yield ratio(f"{name}replica.{size}", "ratio", fastest, replica)
+    yield ratio(f"{name}in_order.{size}", "ratio", [each.rate for each in ours[1]], replica)
+    yield figure(f"{name}cpu_us.{size}", "us/row", [each.cpu_us for each in ours[connections]], 2)
+    yield figure(f"{name}rate.{size}", "rows/s", fastest, 0)
+    yield figure(f"{name}connections.{size}", "connections", [connections], 0)
+    yield figure(f"{name}rate.in_order.{size}", "rows/s", [each.rate for each in ours[1]], 0)
+    yield figure(f"{name}cpu_us.in_order.{size}", "us/row", [each.cpu_us for each in ours[1]], 2)
+    yield figure(f"{name}memory_mb.{size}", "MB", [each.peak_mb for each in ours[connections]])
+    yield figure(f"{name}rate.replica.{size}", "rows/s", replica, 0)
 
 
 def _best(measured: dict[int, list[Outcome]]) -> tuple[int, list[float]]:

@@ -219,25 +219,20 @@ _APPLIED = ("tx1", "1-row transactions"), ("tx10000", "10,000-row transactions")
 
 
 def apply(entries: Entries) -> str:
-    names = ("rate.in_order.{}", "rate.{}", "connections.{}", "rate.replica.{}", "in_order.{}", "replica.{}")
-    more = ("cpu_us.{}", "memory_mb.{}")
-    rows = [
-        (what, *(_value(entries, f"apply.{name.format(size)}") for name in (*names, *more))) for size, what in _APPLIED
-    ]
-    if "apply.rate.in_order.tx1" not in entries:
-        return "Not measured yet."
-    head = ("rows/s, one connection", "rows/s, `order: key`", "connections", "rows/s of the replica")
-    return _rows(("transactions of the source", *head, "ratio", "ratio by key", "CPU us/row", "MB"), rows)
+    return _applied(entries, "apply.")
 
 
 def apply_durable(entries: Entries) -> str:
-    names = ("rate.{}", "rate.replica.{}", "replica.{}", "cpu_us.{}")
-    rows = [
-        (what, *(_value(entries, f"apply.durable.{name.format(size)}") for name in names)) for size, what in _APPLIED
-    ]
-    if "apply.durable.rate.tx1" not in entries:
+    return _applied(entries, "apply.durable.")
+
+
+def _applied(entries: Entries, prefix: str) -> str:
+    if f"{prefix}rate.in_order.tx1" not in entries:
         return "Not measured yet."
-    return _rows(("transactions of the source", "rows/s", "rows/s of the replica", "ratio", "CPU us/row"), rows)
+    names = ("rate.in_order", "rate", "connections", "rate.replica", "in_order", "replica", "cpu_us", "memory_mb")
+    rows = [(what, *(_value(entries, f"{prefix}{name}.{size}") for name in names)) for size, what in _APPLIED]
+    head = ("rows/s, one connection", "rows/s, `order: key`", "connections", "rows/s of the replica")
+    return _rows(("transactions of the source", *head, "ratio", "ratio by key", "CPU us/row", "MB"), rows)
 
 
 def apply_latency(entries: Entries) -> str:

@@ -55,7 +55,7 @@ def places(sums: Mapping[Key, Sum], layout: Layout, count: int) -> dict[Key, int
     """The part of each row. See `compiled/net_rows.pyx`, which has to say the same.
 
     Rows that follow each other at the source are in one part: new ones mostly have ascending keys, so that each
-    connection fills pages of its own from the left to the right. By a hash they would fill, and split, the same ones.
+    connection fills other pages, from the left to the right. By a hash they would fill, and split, the same ones.
     """
     if count == 1:
         return dict.fromkeys(sums, 0)

@@ -22,6 +22,7 @@ from replicator.mysql import multi_statements
 from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.session import Session
 from replicator.pipeline.pipeline import Pipeline
+from replicator.sink.mysql import transaction
 from tests.servers import new_database
 from tests.support.in_memory import Unseen
 from tests.support.target import position_rows
@@ -183,6 +184,27 @@ def test_statements_between_rows(copy: Copy) -> None:
     assert copy.tables() == {"item", "events", "child"}
     copy.equal("item", "events", "child")
     assert copy.indexes("item") == {"PRIMARY", "by_name"}
+
+
+def test_statements_between_commits_over_several_connections(same: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is executed behind the rows before it, which the server may still write when the statement comes."""
+    same.data["sink"] |= {"order": "key", "connections": 3}
+    monkeypatch.setattr(transaction, "FEWEST_BYTES", 200)
+    values = ", ".join(f"({number})" for number in range(200))
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
+    same.begin()
+    for number in range(8):
+        same.at_source(
+            f"INSERT INTO t (id) VALUES {values}",
+            f"ALTER TABLE t ADD c{number} INT DEFAULT {number}",
+            f"UPDATE t SET c{number} = id",
+            "DELETE FROM t WHERE id % 3 = 0",
+            *(["TRUNCATE TABLE t"] if number < 7 else []),
+        )
+    same.run()
+    same.equal("t")
+    assert not same.target.execute("XA RECOVER")
+    assert any("/" in str(row[0]) for row in position_rows(same.target, same.place)), "branches have rows"
 
 
 def test_a_column_filled_with_the_time_of_the_statement(same: Copy) -> None:
