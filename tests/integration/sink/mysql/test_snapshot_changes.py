@@ -81,7 +81,7 @@ def test_order_repairs_tables(same: Pair, policy: str, connections: int) -> None
 
 def test_pause_resume_stop(same: Pair) -> None:
     small(same, "a", "m", "z")
-    fill = filling(same, SLOW)
+    fill = filling(same, SLOW | {"max_rows_per_s": 1000})  # on a busy machine it is not to reach z before it is stopped
     with fill.running():
         part(fill, 2500)
     paused = TaskOrders(snapshots=pause(SnapshotOrders(), paused=True))
@@ -97,7 +97,7 @@ def test_pause_resume_stop(same: Pair) -> None:
     over = stop(SnapshotOrders(), fill.snapshot)
     with fill.running(TaskOrders(snapshots=over)):
         eventually(lambda: fill.failed or (fill.snapshot is not None and fill.snapshot.stopped), 20)
-        assert fill.snapshot is not None and 0 < fill.snapshot.rows < 6000
+        assert fill.snapshot is not None and 0 < fill.snapshot.rows < 4000
         same.here("INSERT INTO z VALUES (9001, 9001, 'new')")
         eventually(lambda: fill.failed or count(same, "z") == 2, 20)
         same.here("UPDATE z SET v = 'x' WHERE id = 1500")
