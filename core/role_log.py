@@ -92,15 +92,24 @@ class WatchedSink:
     def write(self, batch: Batch) -> None:
         if self._first is None:
             self._first = lease_clock.now()
+        self._ending()
         self._sink.write(batch)
 
     def commit(self, position: Position) -> None:
         now = lease_clock.now()
         first, self._first = self._first or now, None
+        self._ending()
         self._commits.append((position, first, now))
         self._sink.commit(position)
 
+    def _ending(self) -> None:
+        """The call at hand may end the last commit: it is a step of now."""
+        if self._sink.unfinished and self._commits:
+            position, first, _ = self._commits.pop()
+            self._commits.append((position, first, lease_clock.now()))
+
     def acknowledged(self) -> Position | None:
+        self._ending()
         position = self._sink.acknowledged()
         done: tuple[float, float] | None = None
         while position is not None and self._commits and self._commits[0][0].order <= position.order:
@@ -111,6 +120,7 @@ class WatchedSink:
         return position
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
+        self._ending()
         self._sink.flush(timeout, progress)
 
     def close(self) -> None:

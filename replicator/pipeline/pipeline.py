@@ -383,6 +383,7 @@ class Pipeline:
         size, since, used, inside = 0, 0.0, 0, 0
         most = _FIRST_SECONDS
         while True:
+            unfinished = self._sink.unfinished
             batch = reader.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
             if batch is not None and self._stopping.is_set():
                 # What is not written yet is left to the successor. After an outage the sink may need half a minute for
@@ -396,7 +397,7 @@ class Pipeline:
                     self._commit(ready)
                     ready, size = None, 0
                 self._acknowledge()
-                if used > _LARGE_BYTES and not self._delivery_or_raise.outstanding:
+                if used > _LARGE_BYTES and not (unfinished or self._delivery_or_raise.outstanding):
                     malloc.release()
                     used = 0
                 continue

@@ -119,6 +119,7 @@ class MySQLSink:
         self._filler: Resolver | None = None
         self._transaction: Transaction | None = None
         self._pending: _Pending | None = None
+        self._failed = False  # a commit: nothing behind it may be committed before `open`
         self._sequence = 0
         self._mode: Mode | None = None
         self._waiting: Position | None = None  # a position without rows, not committed yet
@@ -233,6 +234,8 @@ class MySQLSink:
 
     def commit(self, position: Position) -> None:
         self._ready.check()
+        if self._failed:
+            raise SinkUnavailable("E3402", "the sink is not open", found="the commit before this one has failed")
         passed = time.monotonic() - self._last_commit
         last = self._pending.position if self._pending is not None else self._committed
         if self._transaction is None and position == last and passed < _AGAIN_SECONDS:
@@ -254,6 +257,8 @@ class MySQLSink:
         if self._pending is not None and self._pending.fresh:
             self._pending = self._pending._replace(fresh=False)
             return self._committed
+        if self._failed:
+            return self._committed
         self._settle()
         self._look()
         idle = time.monotonic() - self._last_commit
@@ -263,6 +268,8 @@ class MySQLSink:
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._ready.check()
+        if self._failed:
+            return
         self._settle()
         if self._waiting is not None and self._transaction is None:
             self._commit()
@@ -270,6 +277,7 @@ class MySQLSink:
     def close(self) -> None:
         target, self._target = self._target, None
         self._transaction = self._waiting = self._term = self._routes = self._statements = self._pending = None
+        self._failed = False
         branches, self._branches = self._branches, None
         if branches is not None:
             branches.close()
@@ -335,6 +343,11 @@ class MySQLSink:
         return self._transaction
 
     def _commit(self) -> None:
+        self._failed = True
+        self._make_commit()
+        self._failed = False
+
+    def _make_commit(self) -> None:
         position = self._waiting
         assert position is not None, "there is something to commit"  # noqa: S101
         transaction = self._begun()
@@ -346,7 +359,7 @@ class MySQLSink:
         self._look()
         statements = self._statements
         assert statements is not None, "opened"  # noqa: S101
-        if later:
+        if later and transaction.divides():
             transaction.begin(position, statements.taken())
             self._pending = _Pending(transaction, position)
         else:
@@ -361,7 +374,9 @@ class MySQLSink:
         pending, self._pending = self._pending, None
         if pending is None:
             return
+        failed, self._failed = self._failed, True
         self._sequence = pending.transaction.finish()
+        self._failed = failed
         if self._transaction is not None:
             self._transaction.sequence = self._sequence
         self._ended(pending.position)

@@ -75,7 +75,7 @@ class Transaction:
         self.sequence = sequence
         self.resolver = resolver
         self.branches: Branches | None = None
-        self._parts: list[list[Text]] | None = None  # of the group, in front of a divided commit
+        self._parts: list[list[Text]] | None = None  # of the group; none: it is not divided; None: not known
         self._begun: _Begun | None = None
         self._open = False  # a part of it was executed
         self._statement: bytes | None = None  # with the position
@@ -85,6 +85,7 @@ class Transaction:
 
     def add(self, rows: Rows) -> None:
         """May execute what was added before. Raises what `commit` raises."""
+        self._parts = None
         size = size_of(rows)
         if self._group and (self._group.size + size > self._most or not self._group.takes(rows)):
             self._execute(None)
@@ -97,6 +98,7 @@ class Transaction:
     def add_section(self, section: RoutedSection) -> bool:
         """The same for many rows at once. False: they have to be added one run after the other:
         images are converted, or in two versions of a table, or too many for one statement."""
+        self._parts = None
         if any(route.transcode is not None for route in section.routes.values()):
             return False
         tables: dict[str, Route] = {}
@@ -129,21 +131,19 @@ class Transaction:
 
     def divides(self) -> bool:
         """Whether its rows are written over several connections: then `begin` and `finish` may take the place of
-        `commit`. Nothing is sent, so that the commit before it may still be executed."""
+        `commit`. Nothing is sent, so that the commit before it may still be executed; that may change the answer."""
         branches, group, resolver = self.branches, self._group, self.resolver
-        if self._parts is not None:
-            return True
         if branches is None or self._open or group.size < FEWEST_BYTES:
             return False
         if resolver is not None and resolver.concerns(group.rows) and resolver.reads_first(group.rows):
             return False
         if not branches.ready():
             return False
-        parts = group.divided(branches.count + 1)
-        if parts is None or max(map(_text_size, parts)) + _LONGEST_ENDS > self._target.room:
-            return False
-        self._parts = parts
-        return True
+        if self._parts is None:
+            parts = group.divided(branches.count + 1) or []
+            largest = max(map(_text_size, parts), default=0) + _LONGEST_ENDS
+            self._parts = parts if largest <= self._target.room else []
+        return bool(self._parts)
 
     def begin(self, position: Position, statement: bytes | None = None) -> None:
         """Sends all rows; nothing is committed before `finish`. Raises SinkUnavailable."""

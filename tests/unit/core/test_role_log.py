@@ -103,6 +103,26 @@ def test_who_never_emitted_has_no_interval_and_other_tasks_have_theirs(sink: Sin
     assert read_roles(tmp_path, "orders") == [] and read_roles(tmp_path, "others") == []
 
 
+@pytest.mark.parametrize("call", ["acknowledged", "commit", "write", "flush"])
+def test_a_commit_that_a_later_call_ends_is_a_step_of_that_time(
+    sink: Sink, broker: Broker, tmp_path: Path, call: str
+) -> None:
+    sink.commit(at(10))
+    broker.unfinished = True  # type: ignore[misc]
+    time.sleep(0.02)
+    later = time.monotonic()
+    if call == "commit":
+        sink.commit(at(20))
+    elif call == "write":
+        sink.write(batch(20))
+    elif call == "flush":
+        sink.flush(1)
+    broker.durable = at(10)
+    sink.acknowledged()
+    [role] = read_roles(tmp_path, "orders")
+    assert role.end >= later - 1e-6
+
+
 def test_a_drain_hears_of_each_acknowledgement(sink: Sink) -> None:
     """A Core waits for a worker that drains for as long as it does."""
     heard: list[int] = []

@@ -12,7 +12,9 @@ from replicator.errors import ReplicatorError, SinkError, SinkFenced, SinkUnavai
 from replicator.model.batch import Batch
 from replicator.model.term import Term
 from replicator.sink.mysql import transaction
+from replicator.sink.mysql.fenced_repair import FencedRepair
 from replicator.sink.mysql.mysql_sink import MySQLSink
+from replicator.sink.mysql.row_groups import RowGroup
 from tests.support import target
 from tests.support.divided_commits import by_key, equal, plain, prepared
 from tests.support.row_records import joined
@@ -108,6 +110,82 @@ def test_a_row_that_does_not_fit_is_told_by_the_next_call(same: Pair) -> None:
     assert equal(same)
 
 
+def test_nothing_behind_a_commit_that_failed_is_committed(same: Pair) -> None:
+    """A position without rows waits behind it: it would pass the rows over."""
+    first, second, third = plain(same)
+    same.at_target("INSERT INTO t VALUES (105, 7)")
+    sink = by_key(same)
+    deliver(sink, [first])
+    begin(sink, second)
+    assert sink.acknowledged() == first.position
+    sink.commit(third.position)
+    with pytest.raises(SinkError):
+        sink.acknowledged()
+    sink.flush(30)
+    assert sink.acknowledged() == first.position
+    with pytest.raises(SinkUnavailable):
+        sink.commit(third.position)
+    sink.flush(30)
+    assert sink.acknowledged() == first.position
+    assert sink.open(target.term()) == first.position
+    same.at_target("DELETE FROM t WHERE v = 7")
+    deliver(sink, [second, third])
+    assert equal(same)
+
+
+def test_rows_that_are_all_in_one_part_are_divided_once(same: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    same.both("CREATE TABLE t (id VARCHAR(20) PRIMARY KEY, v INT)")
+    made = [f"INSERT INTO t VALUES {', '.join(f'({chr(39)}k{n}{chr(39)}, 1)' for n in range(60))}"]
+    first, second = joined(same.at_source(*made)), joined(same.at_source("UPDATE t SET id = UPPER(id)"))
+    calls: list[int] = []
+    divided = RowGroup.divided
+
+    def counted(self: RowGroup, count: int) -> object:
+        calls.append(count)
+        return divided(self, count)
+
+    sink = by_key(same)
+    begin(sink, first)
+    monkeypatch.setattr(RowGroup, "divided", counted)
+    sink.write(second)
+    sink.commit(second.position)
+    assert not sink.unfinished and calls == [3]
+    assert sink.acknowledged() == second.position and equal(same)
+
+
+def test_a_repair_beside_a_backlog(same: Pair) -> None:
+    """Each commit has its rows of branches but for a moment: the repair finds it."""
+    batches = plain(same, 40)
+    sink = by_key(same)
+    deliver(sink, batches[:1])
+    ended, rounds = threading.Event(), [0]
+
+    def backlog() -> None:
+        while not ended.is_set():
+            for batch in batches[1:]:
+                if ended.is_set():
+                    break
+                begin(sink, batch)
+                rounds[0] += 1
+            sink.flush(60)
+            ended.set()
+
+    repair = FencedRepair(target.config(same.target, same.place), "", target.TASK, "u1")
+    writing = threading.Thread(target=backlog)
+    writing.start()
+    while not rounds[0]:
+        time.sleep(0.001)
+    position = repair.begin()
+    assert position in [batch.position for batch in batches]
+    seen = len(same.rows("t")[1])
+    time.sleep(0.3)
+    assert len(same.rows("t")[1]) == seen == 40 * (1 + [batch.position for batch in batches].index(position))
+    repair.rollback()
+    writing.join(60)
+    repair.close()
+    assert equal(same) and not prepared(same)
+
+
 def test_one_connection_repeats_it_while_the_next_one_waits(same: Pair) -> None:
     """A deadlock, or a lock, of others: the next commit is not sent before."""
     first, second, third = plain(same)
@@ -121,6 +199,7 @@ def test_one_connection_repeats_it_while_the_next_one_waits(same: Pair) -> None:
     free = threading.Timer(4, holder.rollback)  # the branches give up, and the one connection gets the locks
     free.start()
     sink.commit(second.position)
+    assert not sink.unfinished, "connections that have waited for locks rest"
     free.join()
     holder.close()
     assert sink.acknowledged() in (change.position, second.position)
