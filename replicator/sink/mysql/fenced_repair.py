@@ -33,8 +33,6 @@ from replicator.sink.mysql.sql import statements as sql
 IDLE_S: Final = 10
 """The server ends a session that is silent for longer than that: the lock of a process that hangs is released."""
 _LOCK_S: Final = 5
-_ATTEMPTS: Final = 20
-_ATTEMPT_S: Final = 0.001
 _PAUSE_S: Final = 0.05
 
 
@@ -109,27 +107,15 @@ class FencedRepair:
         while True:
             session.rows("BEGIN")
             self._table.touch(session)
-            if self._lock_branches(until):
-                return
-            self._target.rollback()
-            time.sleep(_PAUSE_S)
-
-    def _lock_branches(self, until: float) -> bool:
-        """A few attempts: behind a commit they are free for some milliseconds, before the next one has them. False: the
-        transaction is to be rolled back, and begun again."""
-        session = self._target.session
-        for _ in range(_ATTEMPTS):
             try:
                 for number in self._table.branches(session):
                     self._table.of_branch(number).read(session, lock="FOR UPDATE NOWAIT")
-                return True
+                return
             except ReplicatorError as error:
                 if server_errors.number_of(error) not in LOCKED or time.monotonic() > until:
                     raise
-            if self._target.server.mariadb and not session.value("SELECT @@in_transaction"):
-                return False  # innodb_rollback_on_timeout, which MySQL's NOWAIT does not know
-            time.sleep(_ATTEMPT_S)
-        return False
+            self._target.rollback()
+            time.sleep(_PAUSE_S)
 
     def deletion(
         self, shape: TableShape, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]
