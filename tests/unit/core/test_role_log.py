@@ -108,7 +108,7 @@ def test_a_commit_that_a_later_call_ends_is_a_step_of_that_time(
     sink: Sink, broker: Broker, tmp_path: Path, call: str
 ) -> None:
     sink.commit(at(10))
-    broker.unfinished = True  # type: ignore[misc]
+    broker.unfinished = True
     time.sleep(0.02)
     later = time.monotonic()
     if call == "commit":
