@@ -150,7 +150,12 @@ def test_75_another_producer_fences_the_worker_with_a_chunk_in_the_middle(
         assert read_rows(bus) == before, "their transaction was aborted"
         end.release()
         gate.close()
-        wait_for(lambda: read_rows(bus) > before, "rows of the snapshot", 40, every=0.3)
+        wait_for(
+            lambda: read_rows(bus) > before,
+            lambda: f"rows of the snapshot: {bus.look().state} {bus.look().problems}{bus.logs()}",
+            60,
+            every=0.3,
+        )
     each_row_once(bus)
 
 
