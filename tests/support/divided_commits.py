@@ -55,6 +55,14 @@ def equal(pair: Pair) -> bool:
     return here == there
 
 
+def change_of_locked_rows(pair: Pair) -> tuple[Batch, Any]:
+    """Of the first of `plain`'s commits; and the connection that holds some of its rows at the target."""
+    change = joined(pair.at_source("UPDATE t SET v = 1 WHERE id < 40"))
+    holder = pair.target.connect(autocommit=False, database=pair.there)
+    holder.cursor().execute("UPDATE t SET v = v WHERE id BETWEEN 3 AND 30")
+    return change, holder
+
+
 STEP: dict[str, tuple[type[Any], str]] = {"decide": (Transaction, "_decide"), "end": (Branches, "commit")}
 
 

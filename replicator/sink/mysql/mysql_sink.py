@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -343,28 +344,24 @@ class MySQLSink:
         return self._transaction
 
     def _commit(self) -> None:
-        self._failed = True
-        self._make_commit()
-        self._failed = False
-
-    def _make_commit(self) -> None:
         position = self._waiting
         assert position is not None, "there is something to commit"  # noqa: S101
-        transaction = self._begun()
-        # While rows are compared, the commit that counts what was found has to end with them.
-        later = transaction.resolver is None and transaction.divides()
-        self._settle()
-        if self._committed is None and self._config.existing_rows == "refuse" and _begins_with_snapshot(position):
-            check_empty(self._open_target.session, self._filled())
-        self._look()
-        statements = self._statements
-        assert statements is not None, "opened"  # noqa: S101
-        if later and transaction.divides():
-            transaction.begin(position, statements.taken())
-            self._pending = _Pending(transaction, position)
-        else:
-            self._sequence = transaction.commit(position, statements.taken())
-            self._ended(position)
+        with self._noting_failure():
+            transaction = self._begun()
+            # While rows are compared, the commit that counts what was found has to end with them.
+            later = transaction.resolver is None and transaction.divides()
+            self._settle()
+            if self._committed is None and self._config.existing_rows == "refuse" and _begins_with_snapshot(position):
+                check_empty(self._open_target.session, self._filled())
+            self._look()
+            statements = self._statements
+            assert statements is not None, "opened"  # noqa: S101
+            if later and transaction.divides():
+                transaction.begin(position, statements.taken())
+                self._pending = _Pending(transaction, position)
+            else:
+                self._sequence = transaction.commit(position, statements.taken())
+                self._ended(position)
         self._transaction = self._waiting = None
         self._last_commit = time.monotonic()
         self._only_skipped = True
@@ -374,12 +371,19 @@ class MySQLSink:
         pending, self._pending = self._pending, None
         if pending is None:
             return
-        failed, self._failed = self._failed, True
-        self._sequence = pending.transaction.finish()
-        self._failed = failed
+        with self._noting_failure():
+            self._sequence = pending.transaction.finish()
         if self._transaction is not None:
             self._transaction.sequence = self._sequence
         self._ended(pending.position)
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._failed = True
+            raise
 
     def _ended(self, position: Position) -> None:
         assert self._statements is not None, "opened"  # noqa: S101

@@ -19,7 +19,18 @@ from replicator.sink.mysql.checks.expected import SourceFacts
 from replicator.sink.mysql.fenced_repair import FencedRepair
 from replicator.sink.mysql.transaction import Transaction
 from tests.support import target
-from tests.support.divided_commits import BY_KEY, STEP, WHERE, alone, by_key, changes, equal, plain, prepared
+from tests.support.divided_commits import (
+    BY_KEY,
+    STEP,
+    WHERE,
+    alone,
+    by_key,
+    change_of_locked_rows,
+    changes,
+    equal,
+    plain,
+    prepared,
+)
 from tests.support.row_records import joined
 from tests.support.site_pair import Pair, deliver
 
@@ -152,9 +163,7 @@ def test_rows_that_others_have_locked(same: Pair, divided: list[Any]) -> None:
     first, second, third = plain(same)
     sink = by_key(same, lock_wait_timeout_s=1)
     deliver(sink, [first])
-    change = joined(same.at_source("UPDATE t SET v = 1 WHERE id < 40"))
-    holder = same.target.connect(autocommit=False, database=same.there)
-    holder.cursor().execute("UPDATE t SET v = v WHERE id BETWEEN 3 AND 30")
+    change, holder = change_of_locked_rows(same)
     with pytest.raises(SinkUnavailable):
         deliver(sink, [change])
     holder.rollback()

@@ -16,7 +16,7 @@ from replicator.sink.mysql.fenced_repair import FencedRepair
 from replicator.sink.mysql.mysql_sink import MySQLSink
 from replicator.sink.mysql.row_groups import RowGroup
 from tests.support import target
-from tests.support.divided_commits import by_key, equal, plain, prepared
+from tests.support.divided_commits import by_key, change_of_locked_rows, equal, plain, prepared
 from tests.support.row_records import joined
 from tests.support.site_pair import Pair, deliver
 
@@ -158,23 +158,18 @@ def test_a_repair_beside_a_backlog(same: Pair) -> None:
     batches = plain(same, 40)
     sink = by_key(same)
     deliver(sink, batches[:1])
-    ended, rounds = threading.Event(), [0]
+    begun = threading.Event()
 
     def backlog() -> None:
-        while not ended.is_set():
-            for batch in batches[1:]:
-                if ended.is_set():
-                    break
-                begin(sink, batch)
-                rounds[0] += 1
-            sink.flush(60)
-            ended.set()
+        for batch in batches[1:]:
+            begin(sink, batch)
+            begun.set()
+        sink.flush(60)
 
     repair = FencedRepair(target.config(same.target, same.place), "", target.TASK, "u1")
     writing = threading.Thread(target=backlog)
     writing.start()
-    while not rounds[0]:
-        time.sleep(0.001)
+    assert begun.wait(60)
     position = repair.begin()
     assert position in [batch.position for batch in batches]
     seen = len(same.rows("t")[1])
@@ -191,9 +186,7 @@ def test_one_connection_repeats_it_while_the_next_one_waits(same: Pair) -> None:
     first, second, third = plain(same)
     sink = by_key(same, lock_wait_timeout_s=3)
     deliver(sink, [first])
-    change = joined(same.at_source("UPDATE t SET v = 1 WHERE id < 40"))
-    holder = same.target.connect(autocommit=False, database=same.there)
-    holder.cursor().execute("UPDATE t SET v = v WHERE id BETWEEN 3 AND 30")
+    change, holder = change_of_locked_rows(same)
     begin(sink, change)
     sink.write(second)
     free = threading.Timer(4, holder.rollback)  # the branches give up, and the one connection gets the locks
@@ -217,21 +210,19 @@ def test_a_later_term_comes_meanwhile(same: Pair, call: str) -> None:
     new = same.sink(order="key", connections=3)
     assert new.open(target.term(2)) == first.position
     assert not prepared(same)
-    with pytest.raises((SinkFenced, SinkUnavailable)):
-        if call == "close":
-            old.close()
-            raise SinkUnavailable("E3402", "as expected")
-        if call == "write":
-            old.write(third)
-            old.commit(third.position)
-        elif call == "commit":
-            old.commit(third.position)
-            old.flush(30)
-        elif call == "flush":
-            old.flush(30)
-        else:
-            old.acknowledged()
-            old.acknowledged()
+    if call == "close":
+        old.close()
+    else:
+        with pytest.raises((SinkFenced, SinkUnavailable)):
+            if call == "write":
+                old.write(third)
+            if call in ("write", "commit"):
+                old.commit(third.position)
+            if call in ("commit", "flush"):
+                old.flush(30)
+            if call == "acknowledged":
+                old.acknowledged()
+                old.acknowledged()
     assert len(same.rows("t")[1]) == 40
     for batch in (second, third):
         begin(new, batch)
