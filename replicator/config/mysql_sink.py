@@ -54,6 +54,13 @@ class MySQLSink(DatabaseServer):
             "triggers; auto: binlog where the account has the privilege, else sql"
         ),
     )
+    load_data: bool = Field(
+        True,
+        description=(
+            "where rows are applied by SQL, insert many rows of a table by LOAD DATA LOCAL, from memory, if the server "
+            "has local_infile = ON; false: by INSERT"
+        ),
+    )
     order: Literal["transaction", "key"] = Field(
         "transaction",
         description=(

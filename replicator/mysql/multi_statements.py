@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
@@ -11,11 +12,13 @@ from replicator.errors import ReplicatorError
 from replicator.mysql import server_errors
 from replicator.mysql.server_errors import CLIENT_ERRORS
 from replicator.mysql.session import Session
-from replicator.mysql.statement_text import Text
+from replicator.mysql.statement_text import Pieces, Text, loads_of
 
 _SET_OPTION: Final = b"\x1b\x00\x00"
 """COM_SET_OPTION with MYSQL_OPTION_MULTI_STATEMENTS_ON."""
 _QUERY: Final = b"\x03"
+_FILE: Final = 0xFB
+"""First byte of an answer that asks for the rows of a LOAD DATA LOCAL."""
 
 
 class Outcome(msgspec.Struct):
@@ -48,7 +51,7 @@ def execute(session: Session, text: Text, statements: int, timeout: float) -> Ou
     Raises the errors of the session's side where the connection is lost; the outcome is unknown then.
     """
     send(session, text, timeout)
-    return receive(session, statements, timeout)
+    return receive(session, statements, timeout, loads_of(text))
 
 
 def send(session: Session, text: Text, timeout: float) -> None:
@@ -64,15 +67,25 @@ def send(session: Session, text: Text, timeout: float) -> None:
         raise _lost(session, session.error(error)) from error
 
 
-def receive(session: Session, statements: int, timeout: float) -> Outcome:
+def receive(session: Session, statements: int, timeout: float, loads: Sequence[Pieces] = ()) -> Outcome:
     """The answers are counted: BINLOG's says that no other one follows, whatever follows. Errors as those of
-    `execute`."""
-    packets = session.packets
+    `execute`.
+
+    Args:
+        loads: rows of the LOAD DATA LOCAL among the statements. The server names a file when it asks for them; nothing
+            but these rows is ever sent to it, and a server that asks once more loses the connection.
+    """
+    packets, waiting = session.packets, iter(loads)
     done = 0
     try:
         packets.sock.settimeout(timeout)
         while done < statements:
-            packets.receive()
+            if packets.receive()[0] == _FILE:
+                rows = next(waiting, None)
+                if rows is None:
+                    raise ConnectionError("the server asks for a file that no statement has named")
+                packets.file(rows())
+                continue
             done += 1
     except CLIENT_ERRORS as error:
         made = session.error(error)

@@ -22,6 +22,7 @@ VARIABLES = (
     "innodb_doublewrite",
     "innodb_flush_log_at_trx_commit",
     "innodb_native_foreign_keys",
+    "local_infile",
     "log_bin",
     "log_replica_updates",
     "log_slave_updates",
@@ -35,6 +36,7 @@ VARIABLES = (
     "sync_binlog",
     "version",
     "version_comment",
+    "wsrep_load_data_splitting",
     "wsrep_on",
 )
 

@@ -31,8 +31,14 @@ class Session:
     statement.
     """
 
-    def __init__(self, config: DatabaseServer, password: str, *, found_rows: bool = False) -> None:
-        """`found_rows`: ROW_COUNT() counts rows that a statement has met, also where it has not changed them."""
+    def __init__(
+        self, config: DatabaseServer, password: str, *, found_rows: bool = False, sends_rows: bool = False
+    ) -> None:
+        """
+        Args:
+            found_rows: ROW_COUNT() counts rows that a statement has met, also where it has not changed them.
+            sends_rows: LOAD DATA LOCAL may be executed, by `multi_statements`; PyMySQL is never allowed to send a file.
+        """
         if config.host is None or config.port is None:
             raise ValueError("a session is with one server: see `hosts.candidates`")
         if config.hosts and (config.host, config.port) not in addresses(config.hosts):
@@ -58,7 +64,7 @@ class Session:
                 ssl=context,
                 ssl_disabled=context is None,
                 local_infile=False,
-                client_flag=CLIENT.FOUND_ROWS if found_rows else 0,
+                client_flag=CLIENT.FOUND_ROWS * found_rows | CLIENT.LOCAL_FILES * sends_rows,
                 auth_plugin_map=plugins,
                 defer_connect=True,
             )

@@ -14,6 +14,8 @@ from replicator.mysql.statement_text import Text
 from replicator.sink.mysql import apply_mode, errors, events, row_groups
 from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.lenient_settings import lenient
+from replicator.sink.mysql.sql import load_mode
+from replicator.sink.mysql.sql.load_mode import Loads
 from replicator.sink.mysql.sql.statements import MODE, RESTORED
 
 _NET_SECONDS: Final = 600
@@ -26,6 +28,7 @@ _SETTINGS: Final = (
     "unique_checks = 1",
     "sql_quote_show_create = 1",
     "completion_type = NO_CHAIN",
+    "sql_notes = 1",
     f"net_read_timeout = {_NET_SECONDS}",
     f"net_write_timeout = {_NET_SECONDS}",
     f"wait_timeout = {_IDLE_SECONDS}",
@@ -41,11 +44,12 @@ class Target:
         server: what it says of itself.
         mode: how row images are applied.
         room: bytes that the text of a packet may have.
+        loads: tables whose rows are inserted by LOAD DATA LOCAL.
     """
 
     def __init__(self, config: MySQLSink, password: str) -> None:
         """Raises SinkUnavailable, SinkError."""
-        self.session = Session(config, password, found_rows=True)
+        self.session = Session(config, password, found_rows=True, sends_rows=config.load_data)
         self._timeout = config.statement_timeout_s
         try:
             self.server = read_server(self.session)
@@ -56,6 +60,8 @@ class Target:
             largest = int(self.session.value("SELECT @@SESSION.max_allowed_packet"))
             self.room = min(largest, config.max_packet_bytes) - _PACKET_SPARE
             self.largest = largest - _PACKET_SPARE
+            self.obstacle = load_mode.obstacle(config, self.server)
+            self.loads = Loads(allowed=self.mode == "sql" and self.obstacle is None)
             multi_statements.enable(self.session)
         except BaseException:
             self.session.close()

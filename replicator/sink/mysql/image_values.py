@@ -66,6 +66,27 @@ def values(b: bytes, layout: Layout, at: int = 0) -> list[bytes | None]:
     return found
 
 
+def each(images: bytes, layout: Layout) -> Iterator[list[bytes | None]]:
+    """The values of images that follow each other. Raises ValueError for images that are not whole."""
+    bitmap, sizes, length = (len(layout.sizes) + 7) // 8, layout.sizes, len(images)
+    at = 0
+    while at < length:
+        nulls = int.from_bytes(images[at : at + bitmap], "little")
+        at += bitmap
+        found: list[bytes | None] = []
+        for column, size in enumerate(sizes):
+            if nulls >> column & 1:
+                found.append(None)
+                continue
+            if size < 0:
+                at, size = at - size, int.from_bytes(images[at : at - size], "little")
+            found.append(images[at : at + size])
+            at += size
+        if at > length:
+            raise ValueError("an image beyond the end of its run")
+        yield found
+
+
 def _end(b: bytes, at: int, layout: Layout) -> int:
     """Of the image that begins at `at`."""
     nulls = int.from_bytes(b[at : at + (len(layout.sizes) + 7) // 8], "little")

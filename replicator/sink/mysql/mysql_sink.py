@@ -40,6 +40,7 @@ from replicator.sink.mysql.row_groups import Route, RoutedSection
 from replicator.sink.mysql.row_runs import runs
 from replicator.sink.mysql.row_sections import sections
 from replicator.sink.mysql.shards import Owners
+from replicator.sink.mysql.sql import load_mode
 from replicator.sink.mysql.stored_rows import stored
 from replicator.sink.mysql.table_creation import SourceTables, TableCreation
 from replicator.sink.mysql.transaction import Transaction
@@ -123,6 +124,7 @@ class MySQLSink:
         self._failed = False  # a commit: nothing behind it may be committed before `open`
         self._sequence = 0
         self._mode: Mode | None = None
+        self._loads = ""  # what was said of LOAD DATA
         self._waiting: Position | None = None  # a position without rows, not committed yet
         self._committed: Position | None = None
         self._last_commit = 0.0
@@ -168,7 +170,10 @@ class MySQLSink:
                 "GRANT %s ON *.* TO %s;",
                 self._task, target.session.where, apply_mode.statements(target.server), privilege, account,
             )  # fmt: skip
-        self._mode = target.mode
+        loads = "" if target.mode == "binlog" else load_mode.said(target.obstacle)
+        if loads and loads != self._loads:
+            log.info("%s: at %s %s", self._task, target.session.where, loads)
+        self._mode, self._loads = target.mode, loads
 
     def _prepare(self, target: Target) -> None:
         table = self._position_table

@@ -21,6 +21,7 @@ from replicator.sink.mysql.row_runs import Run, runs, split
 from replicator.sink.mysql.row_sections import Changes, Section
 from replicator.sink.mysql.shards import Owners
 from replicator.sink.mysql.sql import statements as sql
+from replicator.sink.mysql.sql.load_mode import Loads
 from replicator.sink.mysql.sql.sql_table import SqlTable
 from replicator.sink.mysql.transcoding import Transcode
 
@@ -186,13 +187,16 @@ class RowGroup:
             groups[-1].add(each, size)
         return groups
 
-    def statements(self) -> list[Text]:
+    def statements(self, loads: Loads | None = None) -> list[Text]:
         """Of BINLOG one; none: nothing is left to do. All table maps come first: a server opens the tables of a
         statement at its first row.
 
+        Args:
+            loads: tables whose rows may be inserted by LOAD DATA; None: none.
+
         Raises SinkError E3425: a value has no literal.
         """
-        return self._texts(self._left(1)[0])
+        return self._texts(self._left(1)[0], loads)
 
     def divided(self, count: int) -> list[list[Text]] | None:
         """The same in `count` parts that do not depend on each other; None: all would be in the first one. Raises as
@@ -200,12 +204,12 @@ class RowGroup:
         parts = self._spread(count) if self._snapshot else self._left(count)
         return [self._texts(part) for part in parts] if any(parts[1:]) else None
 
-    def _texts(self, left: Sequence[Rows]) -> list[Text]:
+    def _texts(self, left: Sequence[Rows], loads: Loads | None = None) -> list[Text]:
         if not left:
             return []
         if left[0].route.sql is None:
             return [text(_events(left))]
-        made = (statement for rows in left for statement in _sql(rows))
+        made = (statement for rows in left for statement in _sql(rows, loads))
         return list(sql.unchecked(made) if self._marked else made)
 
     def _spread(self, count: int) -> list[list[Rows]]:
@@ -251,10 +255,11 @@ class RowGroup:
         return found
 
 
-def _sql(rows: Rows) -> Iterator[bytes]:
+def _sql(rows: Rows, loads: Loads | None) -> Iterator[Text]:
     assert rows.route.sql is not None, "routes of one session"  # noqa: S101
+    load = loads is not None and loads.takes(rows.route.table)
     try:
-        yield from sql.statements(rows.route.sql, rows.run)
+        yield from sql.statements(rows.route.sql, rows.run, load=load)
     except (ValueError, IndexError, OverflowError) as error:
         raise SinkError(
             "E3425",

@@ -9,7 +9,7 @@ from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.mysql.multi_statements import Outcome
-from replicator.mysql.statement_text import Text, joined
+from replicator.mysql.statement_text import Text, joined, loads_of
 from replicator.sink.mysql import errors, failed_row
 from replicator.sink.mysql.branches.branches import FEWEST_BYTES, Branches
 from replicator.sink.mysql.conflicts.resolver import Resolver
@@ -25,6 +25,7 @@ from replicator.sink.mysql.row_groups import (
     size_of,
     text_size,
 )
+from replicator.sink.mysql.sql.load_mode import Loads
 
 _BEGIN: Final = b"BEGIN"
 _COMMIT: Final = b"COMMIT"
@@ -216,15 +217,20 @@ class Transaction:
         was_open, sequence = self._open, self.sequence
         if was_open:
             self._run(_SAVEPOINT, 1)
-        outcome, of_rows = self._sent(group, position)
+        outcome, of_rows = self._sent(group, position, resolves=True)
         if outcome.error is None:
             return
         if not of_rows or not errors.is_conflict(outcome.error):
             raise self._failed(group, outcome, outcome.error, of_rows=of_rows)
+        self._undo(was_open, sequence)
+        self._resolve(group, position)
+
+    def _undo(self, was_open: bool, sequence: int) -> None:
+        """Back to where the group began: to the savepoint, or to the beginning. An earlier packet of the group may have
+        succeeded."""
         undo = (_TO_SAVEPOINT if was_open else b"ROLLBACK", *self._target.restored)
         self._run(b";".join(undo), len(undo))
-        self._open, self.sequence = was_open, sequence  # an earlier packet of the group may have succeeded
-        self._resolve(group, position)
+        self._open, self.sequence = was_open, sequence
 
     def _resolve(self, group: RowGroup, position: Position | None) -> None:
         """Behind the fence: an earlier term reads and locks nothing."""
@@ -242,18 +248,39 @@ class Transaction:
             self._send(each, None)
         self._send(groups[-1], position)
 
-    def _sent(self, group: RowGroup, position: Position | None) -> tuple[Outcome, bool]:
-        """One packet, or as many as the statements take. Returns whether the error, if any, is of the rows."""
-        packets = self._packets(group, position)
+    def _sent(self, group: RowGroup, position: Position | None, *, resolves: bool = False) -> tuple[Outcome, bool]:
+        """Returns whether the error, if any, is of the rows.
+
+        LOAD DATA does not say what it has not taken, so that INSERT repeats it. `resolves`: unless rows are read next.
+        """
+        was_open, sequence, loads = self._open, self.sequence, self._target.loads
+        packets = self._packets(group, position, loads)
+        loading = any(loads_of(statement) for packet in packets for statement in packet)
+        if loading and was_open:
+            self._run(_SAVEPOINT, 1)
+        outcome, of_rows = self._executed(packets, position)
+        error = outcome.error
+        if not loading or error is None or not of_rows or not errors.is_of_row(error):
+            return outcome, of_rows
+        if resolves and errors.is_conflict(error):
+            return outcome, of_rows
+        self._undo(was_open, sequence)
+        outcome, of_rows = self._executed(self._packets(group, position), position)
+        if outcome.error is None:
+            loads.refuse(group.tables, self._target.session.where, str(error.found))
+        return outcome, of_rows
+
+    def _executed(self, packets: list[list[Text]], position: Position | None) -> tuple[Outcome, bool]:
+        """One packet, or as many as the statements take."""
         for packet in packets[:-1]:
             outcome, of_rows = self._packet(packet, None)
             if outcome.error is not None:
                 return outcome, of_rows
         return self._packet(packets[-1], position)
 
-    def _packets(self, group: RowGroup, position: Position | None) -> list[list[Text]]:
+    def _packets(self, group: RowGroup, position: Position | None, loads: Loads | None = None) -> list[list[Text]]:
         """The statements of the rows, by packet: at least one. The fence and the position have room in each."""
-        statements = group.statements() if group else []
+        statements = group.statements(loads) if group else []
         if not statements:
             return [[]]
         ends = len(self._table.fence(self._term, self.sequence, position)) + _ENDS

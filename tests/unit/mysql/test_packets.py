@@ -129,3 +129,25 @@ def test_a_server_that_says_nothing(ends: tuple[PacketSocket, socket.socket]) ->
 def test_before_the_client_library_reads() -> None:
     with pytest.raises(ConnectionError):
         PacketSocket(None).receive()
+
+
+@pytest.mark.parametrize("sizes", [[], [0, 5], [1 << 17, 3], [(1 << 17) + 1, (1 << 17) * 2]])
+def test_a_file_goes_on_behind_the_answer_that_asked_for_it(
+    ends: tuple[PacketSocket, socket.socket], sizes: list[int]
+) -> None:
+    """In packets that each server takes, of which an empty one is the last."""
+    packets, server = ends
+    server.sendall(packet(b"\xfbname", 7))
+    assert packets.receive() == b"\xfbname"
+    sender = threading.Thread(target=packets.file, args=([bytes(size) for size in sizes],))
+    sender.start()
+    found: list[tuple[int, int]] = []
+    with server.makefile("rb") as reader:
+        while not found or found[-1][0]:
+            head = reader.read(4)
+            found.append((int.from_bytes(head[:3], "little"), head[3]))
+            reader.read(found[-1][0])
+    sender.join()
+    assert sum(size for size, _ in found) == sum(sizes)
+    assert max(size for size, _ in found) <= 1 << 17
+    assert [number for _, number in found] == list(range(8, 8 + len(found)))

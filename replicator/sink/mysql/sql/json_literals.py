@@ -40,13 +40,32 @@ def document(value: bytes) -> bytes:
     try:
         return _document(value)
     except (IndexError, KeyError, struct.error) as error:
-        raise ValueError(f"a JSON document that is damaged: {value[:32].hex()}") from error
+        raise _damaged(value) from error
+
+
+def text_of(value: bytes) -> bytes | None:
+    """The document as a JSON text, in utf8mb4; None: no text says what it is. Raises ValueError: damaged."""
+    if not value:
+        return b"null"
+    try:
+        return _text(value)
+    except (IndexError, KeyError, struct.error) as error:
+        raise _damaged(value) from error
+
+
+def _damaged(value: bytes) -> ValueError:
+    return ValueError(f"a JSON document that is damaged: {value[:32].hex()}")
+
+
+def _text(value: bytes) -> bytes | None:
+    parts: list[bytes] = []
+    return b"".join(parts) if _Reader(value, parts, _Text()).write(value[0], 1, 0) else None
 
 
 def _document(value: bytes) -> bytes:
-    text: list[bytes] = []
-    if _Reader(value, text, _Text()).write(value[0], 1, 0):
-        return b"_utf8mb4 X'%s'" % hexlify(b"".join(text))
+    text = _text(value)
+    if text is not None:
+        return b"_utf8mb4 X'%s'" % hexlify(text)
     made: list[bytes] = []
     _Reader(value, made, _Expression()).write(value[0], 1, 0)
     return b"CAST(%s AS JSON)" % b"".join(made)

@@ -20,9 +20,11 @@ from replicator.sink.mysql.sql.json_literals import document
 Literal: TypeAlias = Callable[[bytes], bytes]
 
 NULL: Final = b"NULL"
-_BYTES: Final = frozenset({types.GEOMETRY, types.VECTOR})
-_STRINGS: Final = types.CHARACTERS | types.BLOBS
-_TIMES: Final[dict[int, Callable[[bytes], str]]] = {
+FAIL: Final = b"(SELECT 1 UNION ALL SELECT 2)"
+"""A subquery that fails with error 1242."""
+BYTES: Final = frozenset({types.GEOMETRY, types.VECTOR})
+STRINGS: Final = types.CHARACTERS | types.BLOBS
+TIMES: Final[dict[int, Callable[[bytes], str]]] = {
     types.DATE: value_texts.date,
     types.DATETIME2: value_texts.date_time,
     types.TIMESTAMP2: value_texts.timestamp,
@@ -52,11 +54,11 @@ def literal_of(column: ColumnShape) -> Literal:
         return document
     if kind == types.STRING and column.collation == BINARY:  # images lack zeros at the end, which UUID and INET6 need
         return lambda value: hexadecimal(value.ljust(meta, b"\0"))
-    if kind in _BYTES or (kind in _STRINGS and column.collation == BINARY):
+    if kind in BYTES or (kind in STRINGS and column.collation == BINARY):
         return hexadecimal
-    if kind in _STRINGS:
+    if kind in STRINGS:
         return _text(column.charset)
-    text = _TIMES[kind]
+    text = TIMES[kind]
     return lambda value: b"'%s'" % text(value).encode()
 
 

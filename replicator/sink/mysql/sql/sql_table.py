@@ -19,8 +19,10 @@ from replicator.mysql.table_shape import ColumnShape
 from replicator.sink.mysql.apply_mode import privilege
 from replicator.sink.mysql.conflicts import key_literals
 from replicator.sink.mysql.image_values import Layout
+from replicator.sink.mysql.sql import load_data
 from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.sql.literals import Literal, literal_of
+from replicator.sink.mysql.sql.load_data import LoadedTable
 from replicator.sink.mysql.target_definition import Definition
 
 _ALIAS: Final = (8, 0, 19)
@@ -43,6 +45,7 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
         merges: rows that are there may be updated by INSERT ... ON DUPLICATE KEY UPDATE.
         alias: its new row has a name.
         enums: indexes of those of `written` that are ENUM.
+        loaded: how LOAD DATA inserts rows.
         kept: names of columns that the images lack and an UPDATE would change.
     """
 
@@ -56,6 +59,7 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
     hint: bytes
     merges: bool
     alias: bool
+    loaded: LoadedTable
     enums: tuple[int, ...] = ()
     kept: tuple[bytes, ...] = ()
 
@@ -154,9 +158,11 @@ def read(
     names = tuple(quote_identifier(column.name).encode() for column in columns)
     given = {column.name.lower() for column in columns}
     written = tuple(index for index, column in enumerate(columns) if column.name.lower() not in known.generated)
+    quoted = ".".join(map(quote_identifier, place)).encode()
+    layout = Layout(tuple(_size(images, index) for index in range(len(columns))), ())
     return SqlTable(
-        ".".join(map(quote_identifier, place)).encode(),
-        Layout(tuple(_size(images, index) for index in range(len(columns))), ()),
+        quoted,
+        layout,
         columns,
         names,
         tuple(map(literal_of, columns)),
@@ -165,6 +171,7 @@ def read(
         f" FORCE INDEX ({quote_identifier(index)})".encode(),
         joined and bool(found.primary_key),
         not server.mariadb and server.version >= _ALIAS,
+        load_data.loaded(quoted, layout, columns, names, written),
         tuple(index for index in written if columns[index].type == types.ENUM),
         tuple(quote_identifier(name).encode() for name in known.stamped if name.lower() not in given),
     )

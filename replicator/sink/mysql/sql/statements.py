@@ -13,11 +13,13 @@ from replicator.model import types
 from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.table import Column
 from replicator.mysql.identifiers import quote_identifier
+from replicator.mysql.statement_text import Text
 from replicator.mysql.table_shape import ColumnShape, TableShape
 from replicator.sink.mysql.conflicts import key_literals
 from replicator.sink.mysql.image_values import Change, Layout, changes, values
 from replicator.sink.mysql.row_runs import Run
-from replicator.sink.mysql.sql.literals import NULL
+from replicator.sink.mysql.sql import load_data
+from replicator.sink.mysql.sql.literals import FAIL, NULL
 from replicator.sink.mysql.sql.sql_table import SqlTable
 
 MODE: Final = "STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES"
@@ -29,7 +31,6 @@ _CHECKED: Final = b"SET SESSION foreign_key_checks = 1"
 _UNCHECKED: Final = b"SET SESSION foreign_key_checks = 0"
 RESTORED: Final = (_STRICT, _CHECKED)
 """What a session gets back after an error in the middle of statements."""
-_FAIL: Final = b"(SELECT 1 UNION ALL SELECT 2)"
 _ROWS: Final = 500
 """In one statement: more keys than a range of an index takes become a scan of the table."""
 _BYTES: Final = 1 << 20
@@ -44,18 +45,21 @@ class _Row(NamedTuple):
     lenient: bool
 
 
-def statements(table: SqlTable, run: Run) -> Iterator[bytes]:
-    """Raises ValueError: a value has no literal, or an image is damaged."""
+def statements(table: SqlTable, run: Run, *, load: bool = False) -> Iterator[Text]:
+    """`load`: LOAD DATA may be used for inserted rows. Raises ValueError: a value has no literal, or an image is
+    damaged."""
     operation, found = run.operation[-1:], changes(run, table.layout)
     if operation == b"D":
         yield from _deletes(table, found)
     elif operation == b"U":
         yield from _updates(table, found)
+    elif load and run.records >= load_data.FEWEST:
+        yield from load_data.statements(table.loaded, run)
     else:
         yield from _inserts(table, found)
 
 
-def unchecked(made: Iterable[bytes]) -> Iterator[bytes]:
+def unchecked(made: Iterable[Text]) -> Iterator[Text]:
     """Without foreign keys."""
     yield _UNCHECKED
     yield from made
@@ -133,7 +137,7 @@ def _merged(table: SqlTable, rows: Sequence[_Row]) -> Iterator[bytes]:
         keys = list(dict.fromkeys(row.key for row in part))
         count = b"(SELECT COUNT(*) FROM %s%s WHERE %s FOR UPDATE)" % (table.name, table.hint, condition(names, keys))
         text = head + b",".join(row.values for row in part) + tail
-        yield b"SET @replicator_rows = IF(%s = %d, 1, %s)" % (count, len(keys), _FAIL)
+        yield b"SET @replicator_rows = IF(%s = %d, 1, %s)" % (count, len(keys), FAIL)
         yield from _in_mode([text], lenient=lenient)
 
 
@@ -157,7 +161,7 @@ def _in_mode(made: Sequence[bytes], *, lenient: bool) -> Iterator[bytes]:
 
 def _matched(rows: int) -> bytes:
     """Sessions have CLIENT_FOUND_ROWS: a row that has the values already counts."""
-    return b"SET @replicator_rows = IF(ROW_COUNT() = %d, 1, %s)" % (rows, _FAIL)
+    return b"SET @replicator_rows = IF(ROW_COUNT() = %d, 1, %s)" % (rows, FAIL)
 
 
 def _insert(table: SqlTable) -> bytes:

@@ -11,17 +11,21 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from replicator.errors import SinkError
+from replicator.mysql import multi_statements
+from replicator.mysql import statement_text as text
 from replicator.mysql.row_images.decimals import pack
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
 from replicator.sink.mysql import target_definition
 from replicator.sink.mysql.row_runs import Run, split
-from replicator.sink.mysql.sql import sql_table
+from replicator.sink.mysql.sql import load_data, sql_table
 from replicator.sink.mysql.sql.grants import TriggerGrants
+from replicator.sink.mysql.sql.json_literals import text_of
 from replicator.sink.mysql.sql.statements import MODE, statements
 from tests.support import target
 from tests.support.json_documents import documents
 from tests.support.row_records import Reader, joined
+from tests.support.settings import set_global
 from tests.support.site_pair import Pair, deliver
 
 REMEDY = {"mysql": "GRANT REPLICATION_APPLIER ON", "mariadb": "GRANT BINLOG REPLAY ON"}
@@ -160,12 +164,16 @@ VALUES: list[st.SearchStrategy[bytes]] = [
     _behind(st.text(st.characters(codec="utf-8"), max_size=40).map(str.encode)),
     _behind(st.binary(max_size=20)),
     _behind(st.text(st.characters(max_codepoint=0xD7FF), max_size=10).map(lambda text: text.encode("utf-16-be"))),
-    _behind(st.binary(max_size=30)),
+    _behind(st.binary(max_size=30) | st.lists(st.sampled_from(b"\\\t\n\r\0\x1aN'\""), max_size=30).map(bytes)),
     _behind(st.binary(max_size=8).map(lambda value: value.rstrip(b"\0"))),
     _behind(st.binary(max_size=300), 3),
     _behind(st.builds(lambda x, y, srid: srid + struct.pack("<BIdd", 1, 1, x, y), st.floats(-90, 90),
                       st.floats(-90, 90), st.sampled_from([bytes(4), bytes.fromhex("e6100000")])), 4),
 ]  # fmt: skip
+
+
+_ENUM = 14
+"""Of VALUES; LOAD DATA does not take the value 0."""
 
 
 def _image(number: int, parts: list[bytes | None]) -> bytes:
@@ -174,22 +182,29 @@ def _image(number: int, parts: list[bytes | None]) -> bytes:
     return nulls.to_bytes((len(every) + 7) // 8, "little") + b"".join(part for part in every if part is not None)
 
 
-def test_literals_become_the_image_that_they_were_made_of(same: Pair) -> None:
-    """By INSERT, and by an UPDATE of one row and of many. As the server has logged the rows."""
+@pytest.mark.parametrize("load", [False, True], ids=["insert", "load data"])
+def test_literals_become_the_image_that_they_were_made_of(
+    same: Pair, load: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By INSERT or LOAD DATA, and by an UPDATE of one row and of many. As the server has logged the rows."""
     server, mysql = same.target, same.target.release.flavour == "mysql"
     columns, strategies = COLUMNS, list(VALUES)
+    if load:
+        monkeypatch.setattr(load_data, "FEWEST", 1)
+        strategies[_ENUM] = strategies[_ENUM].map(lambda value: value if value[0] else b"\1")
     if mysql:
         columns += ", js JSON, ve VECTOR(3)"
         vectors = st.lists(st.floats(-1e9, 1e9, width=32), min_size=3, max_size=3)
         strategies += [
-            _behind(documents, 4),
+            _behind(documents.filter(lambda raw: not load or text_of(raw) is not None), 4),
             _behind(vectors.map(lambda values: struct.pack("<3f", *values)), 4),
         ]
     same.at_target(f"CREATE TABLE t (id INT PRIMARY KEY, {columns})")
     reader = Reader(server, same.tables, same.there)
-    with Session(target.config(server, same.place), "", found_rows=True) as session:
+    with Session(target.config(server, same.place), "", found_rows=True, sends_rows=load) as session:
         session.rows(f"SET SESSION sql_mode = '{MODE}', time_zone = '+00:00'")
         table = _table(same, session, reader)
+        multi_statements.enable(session)
 
         @given(st.lists(st.tuples(*(st.none() | each for each in strategies)), min_size=1, max_size=5))
         @settings(
@@ -202,27 +217,28 @@ def test_literals_become_the_image_that_they_were_made_of(same: Pair) -> None:
             full = [_image(number, list(row)) for number, row in enumerate(rows)]
             reader.batches()
             assert executed(Run("t", b"I", len(rows), b"".join(full))) == full
-            _executed(session, table, Run("t", b"D", len(rows), b"".join(full)))
-            _executed(session, table, Run("t", b"I", len(rows), b"".join(bare)))
+            _executed(session, table, Run("t", b"D", len(rows), b"".join(full)), load=load)
+            _executed(session, table, Run("t", b"I", len(rows), b"".join(bare)), load=load)
             reader.batches()
             changed = [(one, other) for one, other in zip(bare, full, strict=True) if one != other]
             updates = Run("t", b"U", len(changed), b"".join(one + other for one, other in changed))
             assert [image[len(changed[0][0]) :] for image in executed(updates)] == [other for _, other in changed]
 
         def executed(run: Run) -> list[bytes]:
-            _executed(session, table, run)
+            _executed(session, table, run, load=load)
             return [split(record)[1] for batch in reader.batches() for record in batch.records]
 
         session.rows(f"USE {same.there}")
-        check()
+        with set_global(server, "local_infile", "ON"):
+            check()
 
 
-def _executed(session: Session, table: sql_table.SqlTable, run: Run) -> None:
-    session.rows("BEGIN")
-    for statement in statements(table, run):
-        session.packets.command(b"\x03" + statement)
-        session.packets.receive()
-    session.rows("COMMIT")
+def _executed(session: Session, table: sql_table.SqlTable, run: Run, *, load: bool) -> None:
+    parts = [b"BEGIN", *statements(table, run, load=load), b"COMMIT"]
+    outcome = multi_statements.execute(session, text.joined(parts), len(parts), 60)
+    if outcome.error is not None:
+        session.rows("ROLLBACK")
+        raise outcome.error
 
 
 def _table(same: Pair, session: Session, reader: Reader) -> sql_table.SqlTable:

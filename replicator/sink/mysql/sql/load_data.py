@@ -1,0 +1,148 @@
+"""Runs of inserted rows -> LOAD DATA LOCAL, whose rows are made while the server reads them.
+
+With LOCAL a server goes on where a row is refused: it leaves the row out, or stores another value, and counts a
+warning. So the statement behind it fails with error 1242 unless all rows were inserted without one, and the rows are
+then inserted by INSERT, which says what is wrong (`Transaction`).
+
+A row is its fields with a tab between them and a newline behind them. Fields of texts and bytes are those of the image,
+as `CHARACTER SET binary` converts nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias
+
+from replicator.model import types
+from replicator.mysql.statement_text import LongText, Text, loading
+from replicator.mysql.table_shape import BINARY, ColumnShape
+from replicator.sink.mysql.image_values import Layout, each
+from replicator.sink.mysql.row_runs import Run
+from replicator.sink.mysql.sql import literals
+from replicator.sink.mysql.sql.json_literals import text_of
+
+Field: TypeAlias = Callable[[bytes], bytes]
+"""Value of an image -> its field. Raises ValueError: it has none."""
+
+FEWEST: Final = 200
+"""Rows from which on LOAD DATA is faster than INSERT: it takes a round trip, and two statements behind it."""
+_NAME: Final = b"replicator"
+"""Of the file that the server asks for. There is none."""
+_FORMAT: Final = (
+    b" CHARACTER SET binary FIELDS TERMINATED BY '\\t' ENCLOSED BY '' ESCAPED BY '\\\\'"
+    b" LINES TERMINATED BY '\\n' STARTING BY '' "
+)
+_NULL: Final = b"\\N"
+_COUNTED: Final = b"SET @replicator_warnings = @@warning_count, @replicator_rows = ROW_COUNT()"
+"""In a statement without a table or a subquery, which would set both anew."""
+_PIECE: Final = 256 << 10
+_NUMBER: Final = b"CAST(%s AS UNSIGNED)"
+"""Of an ENUM or SET: a text is the member with this name, and only a number the one with this index."""
+_DOCUMENT: Final = b"CONVERT(%s USING utf8mb4)"
+"""Of JSON, for which the servers refuse bytes."""
+_MADE: Final = {types.ENUM: _NUMBER, types.SET: _NUMBER, types.JSON: _DOCUMENT}
+"""Types whose columns are set from an expression of the field."""
+
+
+class LoadedTable(NamedTuple):
+    """
+    Attributes:
+        statement: LOAD DATA LOCAL into the table.
+        layout: of the images.
+        written: (index of the column, its field) of the columns that are written.
+    """
+
+    statement: bytes
+    layout: Layout
+    written: tuple[tuple[int, Field], ...]
+
+
+def loaded(
+    table: bytes, layout: Layout, columns: tuple[ColumnShape, ...], names: tuple[bytes, ...], written: tuple[int, ...]
+) -> LoadedTable:
+    """Arguments as those of `SqlTable`. Raises KeyError: a type has no field."""
+    targets, sets = [], []
+    for number, index in enumerate(written):
+        made = _MADE.get(columns[index].type)
+        if made is None:
+            targets.append(names[index])
+            continue
+        variable = b"@replicator_%d" % number
+        targets.append(variable)
+        sets.append(b"%s=%s" % (names[index], made % variable))
+    statement = b"LOAD DATA LOCAL INFILE '%s' INTO TABLE %s%s(%s)" % (_NAME, table, _FORMAT, b",".join(targets))
+    if sets:
+        statement += b" SET " + b",".join(sets)
+    return LoadedTable(statement, layout, tuple((index, _field(columns[index])) for index in written))
+
+
+def statements(table: LoadedTable, run: Run) -> Iterator[Text]:
+    """`run`: of inserted rows."""
+    yield _loading(table, run)
+    yield _COUNTED
+    failing = literals.FAIL
+    yield b"SET @replicator_rows = IF(@replicator_warnings = 0 AND @replicator_rows = %d, 1, %s)" % (
+        run.records,
+        failing,
+    )
+
+
+def _loading(table: LoadedTable, run: Run) -> LongText:
+    return loading(table.statement, partial(_rows, table, run.images))
+
+
+def _rows(table: LoadedTable, images: bytes) -> Iterator[bytes]:
+    """Ends early in front of a value that has no field: then rows are missing, and INSERT finds the value."""
+    lines: list[bytes] = []
+    size = 0
+    try:
+        for row in each(images, table.layout):
+            fields = [_NULL if (value := row[index]) is None else field(value) for index, field in table.written]
+            line = b"\t".join(fields)
+            lines.append(line)
+            size += len(line)
+            if size > _PIECE:
+                yield b"\n".join((*lines, b""))
+                lines, size = [], 0
+    except (ValueError, IndexError, OverflowError, struct.error):
+        return
+    if lines:
+        yield b"\n".join((*lines, b""))
+
+
+def _field(column: ColumnShape) -> Field:
+    """As `literal_of`, for what follows the same rules: numbers and times are the same digits."""
+    kind, meta = column.type, column.meta
+    if kind == types.BIT:
+        return _escaped
+    if kind == types.YEAR:
+        return lambda value: b"%d" % (1900 + value[0]) if value[0] else b"0000"  # 0 would be 2000
+    if kind == types.JSON:
+        return _json
+    if kind == types.STRING and column.collation == BINARY:
+        return lambda value: _escaped(value.ljust(meta, b"\0"))
+    if kind in literals.BYTES | literals.STRINGS:
+        return _escaped
+    text = literals.TIMES.get(kind)
+    if text is not None:
+        return lambda value: text(value).encode()
+    return literals.literal_of(column)  # of numbers
+
+
+def _escaped(value: bytes) -> bytes:
+    if b"\\" in value:
+        value = value.replace(b"\\", b"\\\\")
+    if b"\t" in value:
+        value = value.replace(b"\t", b"\\t")
+    if b"\n" in value:
+        value = value.replace(b"\n", b"\\n")
+    return value
+
+
+def _json(value: bytes) -> bytes:
+    text = text_of(value)
+    if text is None:
+        raise ValueError("a document that no JSON text is equal to")
+    return _escaped(text)
