@@ -30,6 +30,7 @@ NAMES = (
     "program",
     "row_images",
     "row_runs",
+    "row_texts",
     "steps",
     "tables",
     "transactions",

@@ -25,8 +25,9 @@ def task(job: Job) -> dict[str, Any]:
         "password": "env:REPL_BENCH_PASSWORD",
     }
     by_key = {"order": "key", "connections": job.connections} if job.connections > 1 else {}
+    by_sql = {} if job.applied == "binlog" else {"apply": "sql", "load_data": job.applied == "load"}
     config = ours.task(job)
-    return {**config, "sink": sink | by_key}
+    return {**config, "sink": sink | by_key | by_sql}
 
 
 def run(job: Job) -> int:

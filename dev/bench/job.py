@@ -31,7 +31,8 @@ PATHS = {
 class Job(msgspec.Struct, frozen=True):
     """path: one of PATHS. flavor: "mysql" or "mariadb". The `rows` rows from `start` to `end` of `file` go to
     the topic `name`. Other revisions read it and answer with an `Outcome` (`versus.py`): fields are only added, with a
-    default. connections: to the target; with more than one, rows keep the order of their key. compression "none" is not
+    default. connections: to the target; with more than one, rows keep the order of their key. applied: to the target,
+"binlog", "insert" or "load": the last two by SQL, with LOAD DATA or without it. compression "none" is not
     said to the task, so that revisions without that option run, too."""
 
     path: str
@@ -50,6 +51,7 @@ class Job(msgspec.Struct, frozen=True):
     delivery: str = "exactly_once"
     compression: str = "none"
     connections: int = 1
+    applied: str = "binlog"
 
 
 class Outcome(msgspec.Struct, frozen=True):

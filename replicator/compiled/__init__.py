@@ -24,6 +24,7 @@ MODULES: Final = (
     "program",
     "row_images",
     "row_runs",
+    "row_texts",
     "steps",
     "tables",
     "transactions",

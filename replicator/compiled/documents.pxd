@@ -1,4 +1,5 @@
-# Converts MySQL's binary JSON to JSON text, as `decode/values/json_binary.py` does, and in Canal's notation (`canal_json.py`).
+# Converts MySQL's binary JSON to JSON text, as `decode/values/json_binary.py` does, in Canal's notation (`canal_json.py`), and for
+# SQL statements (`sink/mysql/sql/json_literals.py`).
 #
 # Rare values (opaque values, doubles with an exponent, bytes that are not UTF-8) and invalid ones are left to Python.
 
@@ -17,6 +18,7 @@ cdef enum:
 
 cdef enum:
     COMPACT = 0  # Debezium's
+    EXACT = 2  # as COMPACT, of which a server makes the same document: not where a number would have another type
     SPACED = 1  # Canal's: ", " and ": ", doubles as Java writes them, U+007F to U+00A0 escaped, in lower case
 
 
@@ -48,6 +50,8 @@ cdef inline int _value(
         width = 2 if kind <= 6 else 4 if kind <= 8 else 8
         if at + width > size:
             return ASK_PYTHON
+        if style == EXACT and (kind & 1 == 0) != _is_unsigned(raw + at, width, kind & 1):
+            return ASK_PYTHON
         if kind & 1:
             return put_signed(out, little_signed(raw + at, width))
         return put_unsigned(out, little(raw + at, width))
@@ -56,6 +60,13 @@ cdef inline int _value(
     if kind == 12:
         return _string(out, raw, size, at, style)
     return ASK_PYTHON
+
+
+cdef inline bint _is_unsigned(const uint8_t* p, int width, bint signed) noexcept nogil:
+    """What type a parser gives a number."""
+    if signed:
+        return little_signed(p, width) > 0xFFFFFFFFLL
+    return little(p, width) > 0xFFFFFFFFULL
 
 
 cdef inline int _double(Out* out, const uint8_t* raw, size_t size, size_t at, int style) noexcept nogil:
@@ -90,7 +101,7 @@ cdef inline int _string(Out* out, const uint8_t* raw, size_t size, size_t at, in
 
 
 cdef inline int _text(Out* out, const uint8_t* p, size_t size, int style) noexcept nogil:
-    if style == COMPACT:
+    if style != SPACED:
         return put_quoted(out, p, size, RAW_BEYOND)
     if size and (
         memchr(p, 0x7F, size) != NULL
@@ -107,7 +118,7 @@ cdef inline int _put_mark(Out* out, char mark, int style) noexcept nogil:
         return NO_MEMORY
     out.base[out.used] = mark
     out.base[out.used + 1] = c' '
-    out.used += 1 if style == COMPACT else 2
+    out.used += 2 if style == SPACED else 1
     return OK
 
 

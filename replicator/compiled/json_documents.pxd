@@ -18,9 +18,7 @@ cdef enum:
     LARGE_ARRAY = 3
     LITERAL = 4
     INT16 = 5
-    UINT16 = 6
     INT32 = 7
-    UINT32 = 8
     INT64 = 9
     UINT64 = 10
     DOUBLE = 11
@@ -190,17 +188,11 @@ cdef inline void _integer(Token* token, bint negative, uint64_t value) noexcept 
     if value <= 0x7FFF + <uint64_t>negative:
         token.kind = INT16
         token.size = 2
-    elif not negative and value <= 0xFFFF:
-        token.kind = UINT16
-        token.size = 2
     elif value <= 0x7FFFFFFF + <uint64_t>negative:
         token.kind = INT32
         token.size = 4
-    elif not negative and value < 1ULL << 32:
-        token.kind = UINT32
-        token.size = 4
     else:
-        token.kind = INT64 if value < 1ULL << 63 else UINT64
+        token.kind = INT64 if negative or value < 1ULL << 32 else UINT64
         token.size = 8
 
 
@@ -300,7 +292,7 @@ cdef inline int _members(Document* d, size_t own, bint keys, int depth) noexcept
 
 
 cdef inline bint _inline(Token* token, bint large) noexcept nogil:
-    return token.kind in (LITERAL, INT16, UINT16) or (large and token.kind in (INT32, UINT32))
+    return token.kind in (LITERAL, INT16) or (large and token.kind == INT32)
 
 
 cdef inline void _measure(Document* d) noexcept nogil:

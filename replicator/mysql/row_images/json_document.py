@@ -2,6 +2,7 @@
 
 The text does not say everything: a DECIMAL inside a document looks like a DOUBLE, a DATE like a string. A number that
 is not the shortest text of a DOUBLE is taken for a DECIMAL; what was a date stays a string. Both print the same text.
+Integers have the type that MySQL's parser gives them, as most documents were texts: from 2**32 on they are unsigned.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from replicator.mysql.row_images.decimals import pack
 
 _SMALL, _LARGE = 2, 4
 _FITS: Final = 1 << 16
-_FORMS: Final = ((5, struct.Struct("<h")), (6, struct.Struct("<H")), (7, struct.Struct("<i")), (8, struct.Struct("<I")))
-_INLINE: Final = {_SMALL: frozenset({4, 5, 6}), _LARGE: frozenset({4, 5, 6, 7, 8})}
+_FORMS: Final = ((5, struct.Struct("<h")), (7, struct.Struct("<i")), (9, struct.Struct("<q")))
+_UNSIGNED: Final = 1 << 32
+_INLINE: Final = {_SMALL: frozenset({4, 5}), _LARGE: frozenset({4, 5, 7})}
 _LITERALS: Final = {None: b"\0", True: b"\x01", False: b"\x02"}
 Body: TypeAlias = tuple[int, bytes]
 """Type byte and bytes of a value."""
@@ -76,12 +78,10 @@ def _decimal(text: str) -> Body:
 def _integer(value: int) -> Body:
     if not -(1 << 63) <= value < 1 << 64:
         return _decimal(str(value))
-    for kind, form in _FORMS:
-        try:
-            return kind, form.pack(value)
-        except struct.error:
-            continue
-    return (9, struct.pack("<q", value)) if value < 1 << 63 else (10, struct.pack("<Q", value))
+    if value >= _UNSIGNED:
+        return 10, struct.pack("<Q", value)
+    kind, form = next(each for each in _FORMS if -(1 << 8 * each[1].size - 1) <= value < 1 << 8 * each[1].size - 1)
+    return kind, form.pack(value)
 
 
 def _length(count: int) -> bytes:

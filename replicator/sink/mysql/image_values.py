@@ -49,6 +49,11 @@ def changes(run: Run, layout: Layout) -> Iterator[Change]:
 
 def values(b: bytes, layout: Layout, at: int = 0) -> list[bytes | None]:
     """Of the image that begins at `at`; see `Values`."""
+    return values_at(b, layout, at)[0]
+
+
+def values_at(b: bytes, layout: Layout, at: int) -> tuple[list[bytes | None], int]:
+    """The same, and where the image ends. Raises ValueError: it is not whole."""
     bitmap = (len(layout.sizes) + 7) // 8
     nulls = int.from_bytes(b[at : at + bitmap], "little")
     at += bitmap
@@ -63,27 +68,16 @@ def values(b: bytes, layout: Layout, at: int = 0) -> list[bytes | None]:
             raise ValueError("an image beyond the end of its run")
         found.append(b[at : at + size])
         at += size
-    return found
+    if at > len(b):
+        raise ValueError("an image beyond the end of its run")
+    return found, at
 
 
 def each(images: bytes, layout: Layout) -> Iterator[list[bytes | None]]:
     """The values of images that follow each other. Raises ValueError for images that are not whole."""
-    bitmap, sizes, length = (len(layout.sizes) + 7) // 8, layout.sizes, len(images)
     at = 0
-    while at < length:
-        nulls = int.from_bytes(images[at : at + bitmap], "little")
-        at += bitmap
-        found: list[bytes | None] = []
-        for column, size in enumerate(sizes):
-            if nulls >> column & 1:
-                found.append(None)
-                continue
-            if size < 0:
-                at, size = at - size, int.from_bytes(images[at : at - size], "little")
-            found.append(images[at : at + size])
-            at += size
-        if at > length:
-            raise ValueError("an image beyond the end of its run")
+    while at < len(images):
+        found, at = values_at(images, layout, at)
         yield found
 
 

@@ -26,6 +26,7 @@ _MOST_SIGNED: Final = (1 << 32) - 1
 """Larger integers in a JSON text become UNSIGNED, others signed ones."""
 _DEPTH: Final = 101
 """Levels that the servers accept."""
+_ESCAPES: Final = {b"\b": b"b", b"\t": b"t", b"\n": b"n", b"\f": b"f", b"\r": b"r", b'"': b'"', b"\\": b"\\"}
 _SPECIAL: Final = re.compile(rb'[\x00-\x1f"\\]')
 
 
@@ -71,13 +72,18 @@ def _document(value: bytes) -> bytes:
     return b"CAST(%s AS JSON)" % b"".join(made)
 
 
+def _escape(character: bytes) -> bytes:
+    short = _ESCAPES.get(character)
+    return b"\\u%04X" % character[0] if short is None else b"\\" + short
+
+
 class _Text:
     """Notation of JSON. `opaque`: None: there is none."""
 
     objects, arrays, colon = (b"{", b"}"), (b"[", b"]"), b":"
 
     def string(self, raw: bytes) -> bytes:
-        return b'"%s"' % _SPECIAL.sub(lambda found: b"\\u%04x" % found[0][0], raw)
+        return b'"%s"' % _SPECIAL.sub(lambda found: _escape(found[0]), raw)
 
     def constant(self, kind: int) -> bytes:
         return _CONSTANTS[kind]

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import struct
 from binascii import hexlify
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isfinite
-from typing import Final, TypeAlias
+from typing import Final
 
 from replicator.model import types
 from replicator.mysql.table_shape import BINARY, ColumnShape
 from replicator.sink.mysql import value_texts
+from replicator.sink.mysql.image_values import Layout
+from replicator.sink.mysql.sql import row_texts
 from replicator.sink.mysql.sql.json_literals import document
+from replicator.sink.mysql.sql.row_texts import DOCUMENT, HEXADECIMAL, Code, Field, Form, RowTexts, Write
 
-Literal: TypeAlias = Callable[[bytes], bytes]
-
+VALUES: Final = Form(begins=b"(", between=b",", ends=b")", joins=b",", null=b"NULL")
+"""Rows of INSERT."""
 NULL: Final = b"NULL"
 FAIL: Final = b"(SELECT 1 UNION ALL SELECT 2)"
 """A subquery that fails with error 1242."""
@@ -32,7 +35,7 @@ TIMES: Final[dict[int, Callable[[bytes], str]]] = {
 }
 
 
-def literal_of(column: ColumnShape) -> Literal:
+def literal_of(column: ColumnShape) -> Write:
     """Raises KeyError: the type has no literal."""
     kind, meta = column.type, column.meta
     if kind in types.INTEGERS:
@@ -62,6 +65,27 @@ def literal_of(column: ColumnShape) -> Literal:
     return lambda value: b"'%s'" % text(value).encode()
 
 
+def rows_of(layout: Layout, columns: Sequence[ColumnShape], written: Sequence[int]) -> RowTexts:
+    """Rows of INSERT. Raises KeyError: a type has no literal."""
+    fields = [Field(index, literal_of(columns[index]), code_of(columns[index])) for index in written]
+    return row_texts.row_texts(layout, fields, row_texts.members(columns, written), VALUES)
+
+
+def code_of(column: ColumnShape) -> Code:
+    """The same for the compiled code."""
+    kind = column.type
+    if kind == types.STRING and column.collation == BINARY:
+        return Code(HEXADECIMAL, column.meta, 0, b"X'", b"'")
+    if kind in BYTES or (kind in STRINGS and column.collation == BINARY):
+        return Code(HEXADECIMAL, 0, 0, b"X'", b"'")
+    if kind in STRINGS:
+        return Code(HEXADECIMAL, 0, 0, f"_{column.charset} X'".encode(), b"'")
+    if kind == types.JSON:
+        return Code(DOCUMENT, 0, 0, b"_utf8mb4 X'", b"'")
+    made = row_texts.code_of(column)
+    return made._replace(before=b"'", behind=b"'") if kind in TIMES else made
+
+
 def hexadecimal(value: bytes) -> bytes:
     return b"X'%s'" % hexlify(value)
 
@@ -75,7 +99,7 @@ def number(value: float) -> bytes:
     return (text if "e" in text else f"{text}e0").encode()
 
 
-def _text(charset: str) -> Literal:
+def _text(charset: str) -> Write:
     if not charset.isalnum():
         raise ValueError(charset)
     head = f"_{charset} ".encode()

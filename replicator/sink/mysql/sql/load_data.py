@@ -11,20 +11,18 @@ as `CHARACTER SET binary` converts nothing.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from replicator.model import types
 from replicator.mysql.statement_text import LongText, Text, loading
 from replicator.mysql.table_shape import BINARY, ColumnShape
-from replicator.sink.mysql.image_values import Layout, each
+from replicator.sink.mysql.image_values import Layout
 from replicator.sink.mysql.row_runs import Run
-from replicator.sink.mysql.sql import literals
+from replicator.sink.mysql.sql import literals, row_texts
 from replicator.sink.mysql.sql.json_literals import text_of
-
-Field: TypeAlias = Callable[[bytes], bytes]
-"""Value of an image -> its field. Raises ValueError: it has none."""
+from replicator.sink.mysql.sql.row_texts import DOCUMENT, ESCAPED, Code, Field, Form, RowTexts, Write
 
 FEWEST: Final = 200
 """Rows from which on LOAD DATA is faster than INSERT: it takes a round trip, and two statements behind it."""
@@ -34,7 +32,8 @@ _FORMAT: Final = (
     b" CHARACTER SET binary FIELDS TERMINATED BY '\\t' ENCLOSED BY '' ESCAPED BY '\\\\'"
     b" LINES TERMINATED BY '\\n' STARTING BY '' "
 )
-_NULL: Final = b"\\N"
+LINES: Final = Form(begins=b"", between=b"\t", ends=b"\n", joins=b"", null=b"\\N")
+_ROWS: Final = -1  # any number in a piece
 _COUNTED: Final = b"SET @replicator_warnings = @@warning_count, @replicator_rows = ROW_COUNT()"
 """In a statement without a table or a subquery, which would set both anew."""
 _PIECE: Final = 256 << 10
@@ -50,13 +49,11 @@ class LoadedTable(NamedTuple):
     """
     Attributes:
         statement: LOAD DATA LOCAL into the table.
-        layout: of the images.
-        written: (index of the column, its field) of the columns that are written.
+        texts: its rows.
     """
 
     statement: bytes
-    layout: Layout
-    written: tuple[tuple[int, Field], ...]
+    texts: RowTexts
 
 
 def loaded(
@@ -75,7 +72,8 @@ def loaded(
     statement = b"LOAD DATA LOCAL INFILE '%s' INTO TABLE %s%s(%s)" % (_NAME, table, _FORMAT, b",".join(targets))
     if sets:
         statement += b" SET " + b",".join(sets)
-    return LoadedTable(statement, layout, tuple((index, _field(columns[index])) for index in written))
+    fields = [Field(index, write_of(columns[index]), code_of(columns[index])) for index in written]
+    return LoadedTable(statement, row_texts.row_texts(layout, fields, row_texts.members(columns, written), LINES))
 
 
 def statements(table: LoadedTable, run: Run) -> Iterator[Text]:
@@ -94,25 +92,30 @@ def _loading(table: LoadedTable, run: Run) -> LongText:
 
 
 def _rows(table: LoadedTable, images: bytes) -> Iterator[bytes]:
-    """Ends early in front of a value that has no field: then rows are missing, and INSERT finds the value."""
-    lines: list[bytes] = []
-    size = 0
+    """Ends early in front of a value that has no text, or that only INSERT takes: then rows are missing, and INSERT
+    repeats all of them."""
     try:
-        for row in each(images, table.layout):
-            fields = [_NULL if (value := row[index]) is None else field(value) for index, field in table.written]
-            line = b"\t".join(fields)
-            lines.append(line)
-            size += len(line)
-            if size > _PIECE:
-                yield b"\n".join((*lines, b""))
-                lines, size = [], 0
+        for piece in row_texts.pieces(table.texts, images, _ROWS, _PIECE):
+            if piece.lenient:
+                return
+            yield piece.text
     except (ValueError, IndexError, OverflowError, struct.error):
         return
-    if lines:
-        yield b"\n".join((*lines, b""))
 
 
-def _field(column: ColumnShape) -> Field:
+def code_of(column: ColumnShape) -> Code:
+    """As `write_of`, for the compiled code."""
+    kind = column.type
+    if kind == types.STRING and column.collation == BINARY:
+        return Code(ESCAPED, column.meta)
+    if kind == types.BIT or kind in literals.BYTES | literals.STRINGS:
+        return Code(ESCAPED)
+    if kind == types.JSON:
+        return Code(DOCUMENT, 1)
+    return row_texts.code_of(column)
+
+
+def write_of(column: ColumnShape) -> Write:
     """As `literal_of`, for what follows the same rules: numbers and times are the same digits."""
     kind, meta = column.type, column.meta
     if kind == types.BIT:

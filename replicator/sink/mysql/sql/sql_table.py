@@ -19,10 +19,11 @@ from replicator.mysql.table_shape import ColumnShape
 from replicator.sink.mysql.apply_mode import privilege
 from replicator.sink.mysql.conflicts import key_literals
 from replicator.sink.mysql.image_values import Layout
-from replicator.sink.mysql.sql import load_data
+from replicator.sink.mysql.sql import literals, load_data, row_texts
 from replicator.sink.mysql.sql.grants import TriggerGrants
-from replicator.sink.mysql.sql.literals import Literal, literal_of
+from replicator.sink.mysql.sql.literals import literal_of
 from replicator.sink.mysql.sql.load_data import LoadedTable
+from replicator.sink.mysql.sql.row_texts import RowTexts, Write
 from replicator.sink.mysql.target_definition import Definition
 
 _ALIAS: Final = (8, 0, 19)
@@ -45,6 +46,7 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
         merges: rows that are there may be updated by INSERT ... ON DUPLICATE KEY UPDATE.
         alias: its new row has a name.
         enums: indexes of those of `written` that are ENUM.
+        texts: rows of an INSERT.
         loaded: how LOAD DATA inserts rows.
         kept: names of columns that the images lack and an UPDATE would change.
     """
@@ -53,12 +55,13 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
     layout: Layout
     columns: tuple[ColumnShape, ...]
     names: tuple[bytes, ...]
-    literals: tuple[Literal, ...]
+    literals: tuple[Write, ...]
     written: tuple[int, ...]
     key: tuple[int, ...]
     hint: bytes
     merges: bool
     alias: bool
+    texts: RowTexts
     loaded: LoadedTable
     enums: tuple[int, ...] = ()
     kept: tuple[bytes, ...] = ()
@@ -171,8 +174,9 @@ def read(
         f" FORCE INDEX ({quote_identifier(index)})".encode(),
         joined and bool(found.primary_key),
         not server.mariadb and server.version >= _ALIAS,
+        literals.rows_of(layout, columns, written),
         load_data.loaded(quoted, layout, columns, names, written),
-        tuple(index for index in written if columns[index].type == types.ENUM),
+        row_texts.members(columns, written),
         tuple(quote_identifier(name).encode() for name in known.stamped if name.lower() not in given),
     )
 

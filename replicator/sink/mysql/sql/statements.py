@@ -16,9 +16,9 @@ from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.statement_text import Text
 from replicator.mysql.table_shape import ColumnShape, TableShape
 from replicator.sink.mysql.conflicts import key_literals
-from replicator.sink.mysql.image_values import Change, Layout, changes, values
+from replicator.sink.mysql.image_values import Change, Layout, changes, each, values
 from replicator.sink.mysql.row_runs import Run
-from replicator.sink.mysql.sql import load_data
+from replicator.sink.mysql.sql import load_data, row_texts
 from replicator.sink.mysql.sql.literals import FAIL, NULL
 from replicator.sink.mysql.sql.sql_table import SqlTable
 
@@ -56,7 +56,7 @@ def statements(table: SqlTable, run: Run, *, load: bool = False) -> Iterator[Tex
     elif load and run.records >= load_data.FEWEST:
         yield from load_data.statements(table.loaded, run)
     else:
-        yield from _inserts(table, found)
+        yield from _inserts(table, run.images)
 
 
 def unchecked(made: Iterable[Text]) -> Iterator[Text]:
@@ -99,11 +99,14 @@ def term(names: Sequence[bytes], texts: Sequence[bytes]) -> bytes:
     return texts[0] if len(texts) == 1 else b" AND ".join(map(b"=".join, zip(names, texts, strict=True)))
 
 
-def _inserts(table: SqlTable, found: Iterable[Change]) -> Iterator[bytes]:
-    rows = (_row(table, after or b"") for _, after in found)
-    head = _insert(table)
-    for lenient, part in _parts(rows):
-        yield from _in_mode([head + b",".join(row.values for row in part)], lenient=lenient)
+def _inserts(table: SqlTable, images: bytes) -> Iterator[bytes]:
+    head, at = _insert(table), 0
+    for piece in row_texts.pieces(table.texts, images, _ROWS, _BYTES):
+        if piece.lenient:
+            for row in each(images[at : piece.end], table.layout):
+                _check_texts(table, row)
+        at = piece.end
+        yield from _in_mode([head + piece.text], lenient=piece.lenient)
 
 
 def _deletes(table: SqlTable, found: Iterable[Change]) -> Iterator[bytes]:
@@ -190,10 +193,6 @@ def _parts(rows: Iterable[_Row]) -> Iterator[tuple[bool, list[_Row]]]:
         yield part[0].lenient, part
 
 
-def _row(table: SqlTable, image: bytes) -> _Row:
-    return _made(table, values(image, table.layout), b"")
-
-
 def _made(table: SqlTable, row: list[bytes | None], key: bytes) -> _Row:
     return _Row(key, b"(%s)" % b",".join(_literals(table, row)), _is_lenient(table, row))
 
@@ -204,13 +203,18 @@ def _literals(table: SqlTable, row: list[bytes | None]) -> list[bytes]:
 
 
 def _is_lenient(table: SqlTable, row: list[bytes | None]) -> bool:
-    """Raises ValueError: the server would cut a text that is none."""
+    """Raises as `_check_texts`."""
     lenient = any((value := row[index]) is not None and not any(value) for index in table.enums)
     if lenient:
-        for index in table.written:
-            if table.columns[index].charset in _UTF8 and table.columns[index].type not in (types.ENUM, types.SET):
-                (row[index] or b"").decode()
+        _check_texts(table, row)
     return lenient
+
+
+def _check_texts(table: SqlTable, row: list[bytes | None]) -> None:
+    """Raises ValueError: a session that is not strict would cut a text that is none."""
+    for index in table.written:
+        if table.columns[index].charset in _UTF8 and table.columns[index].type not in (types.ENUM, types.SET):
+            (row[index] or b"").decode()
 
 
 def _key(table: SqlTable, row: list[bytes | None]) -> bytes:

@@ -16,7 +16,7 @@ from replicator.sink.mysql.image_values import Layout
 from replicator.sink.mysql.row_runs import Run
 from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.sql.json_literals import Unwritable, document
-from replicator.sink.mysql.sql.literals import literal_of
+from replicator.sink.mysql.sql.literals import literal_of, rows_of
 from replicator.sink.mysql.sql.load_data import loaded
 from replicator.sink.mysql.sql.sql_table import SqlTable
 from replicator.sink.mysql.sql.statements import statements, unchecked
@@ -81,8 +81,9 @@ def table(**more: object) -> SqlTable:
         "literals": tuple(map(literal_of, columns)), "written": (0, 1), "key": (0,), "hint": b" HINT",
         "merges": True, "alias": True, "enums": (1,), **more,
     }  # fmt: skip
-    made = (given_[name] for name in ("name", "layout", "columns", "names", "written"))
-    given_["loaded"] = loaded(*made)  # type: ignore[arg-type]
+    layout = Layout((4, 1, 4), ())
+    given_["texts"] = rows_of(layout, columns, (0, 1))
+    given_["loaded"] = loaded(b"`a`.`t`", layout, columns, names, (0, 1))
     return SqlTable(**given_)  # type: ignore[arg-type]
 
 
