@@ -128,6 +128,34 @@ cdef class RowTexts:
         finally:
             free(out.base)
 
+    def halves(self, bytes images):
+        """(images before, images after) of updates."""
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(images)
+        cdef const uint8_t* end = p + PyBytes_GET_SIZE(images)
+        cdef const uint8_t* following
+        cdef Out out[2]
+        cdef int index = 0
+        for index in range(2):
+            out[index].base, out[index].used, out[index].room = NULL, 0, 0
+        index = 0
+        try:
+            while p < end:
+                following = self._walk(p, end)
+                if following == NULL:
+                    raise ValueError("an image beyond the end of its run")
+                if put(&out[index], p, following - p) != OK:
+                    raise MemoryError
+                p = following
+                index = 1 - index
+            if index:
+                raise ValueError("an update without its image after")
+            return (
+                PyBytes_FromStringAndSize(out[0].base, out[0].used), PyBytes_FromStringAndSize(out[1].base, out[1].used)
+            )
+        finally:
+            free(out[0].base)
+            free(out[1].base)
+
     cdef const uint8_t* _walk(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
         """The end of an image, whose values are known then; NULL: it goes on behind `end`."""
         cdef const uint8_t* nulls = p

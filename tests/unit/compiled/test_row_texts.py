@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,10 @@ from replicator import compiled
 from replicator.model import types
 from replicator.mysql.row_images.decimals import pack
 from replicator.mysql.table_shape import BINARY, ColumnShape
+from replicator.sink.mysql.conflicts import key_literals
 from replicator.sink.mysql.image_values import Layout
 from replicator.sink.mysql.sql import literals, load_data, row_texts
+from replicator.sink.mysql.sql.key_texts import keys_of
 from replicator.sink.mysql.sql.row_texts import Form, RowTexts, Twin
 from tests.support.json_documents import documents
 
@@ -137,6 +140,53 @@ def test_damaged_images(other: bytes, given_: list[tuple[bytes | None, ...]], cu
     made, twin = both(SHAPES, LAYOUT, "insert")
     for images in (other, b"".join(map(image, given_))[: -1 - cut]):
         assert told(made, images, -1, 1 << 20) == told(twin, images, -1, 1 << 20)
+
+
+@given(rows, st.integers(0, 400), st.booleans())
+def test_halves_of_updates(given_: list[tuple[bytes | None, ...]], cut: int, whole: bool) -> None:
+    made, twin = both(SHAPES, LAYOUT, "insert")
+    befores, afters = list(map(image, given_)), list(map(image, reversed(given_)))
+    images = b"".join(b"".join(pair) for pair in zip(befores, afters, strict=True))
+    if whole:
+        assert made.halves(images) == (b"".join(befores), b"".join(afters)) == twin.halves(images)
+        return
+    found = []
+    for each in (made, twin):
+        try:
+            found.append(each.halves(images[: -1 - cut]))
+        except ValueError as error:
+            found.append((b"", str(error).encode()))
+    assert found[0] == found[1]
+
+
+KEYS = [index for index, shape in enumerate(SHAPES) if key_literals.usable(shape)]
+
+
+@given(rows, st.lists(st.sampled_from(KEYS), min_size=1, max_size=4, unique=True))
+def test_keys(given_: list[tuple[bytes | None, ...]], key: list[int]) -> None:
+    """As the literals of conflicts have them, for which each is made by itself."""
+    shapes = [ColumnShape(**{**msgspec.structs.asdict(shape), "collation_name": "utf8mb4_bin"}) for shape in SHAPES]
+    names = [b"`c%d`" % index for index in range(len(shapes))]
+    keys = keys_of(LAYOUT, shapes, names, key)
+    row = given_[0]
+
+    def term() -> bytes:
+        parts = []
+        for index in key:
+            value = row[index]
+            text = b"NULL" if value is None else key_literals.literal(shapes[index], value).encode()
+            parts.append(text if len(key) == 1 else b"%s=%s" % (names[index], text) if value is not None else b"NULL")
+        return b" AND ".join(parts)
+
+    try:
+        wanted = term()
+    except (ValueError, IndexError, OverflowError):
+        assert told(keys.texts, image(row), -1, 1 << 20) == ["refused"]
+        return
+    assert keys.texts.piece(image(row), 0, -1, 1 << 20)[0] == wanted == keys.term(row)
+    (found,) = keys.conditions(image(row) * 2, -1, 1 << 20)
+    single = b"%s IN (%s,%s)" % (names[key[0]], wanted, wanted)
+    assert found == (single if len(key) == 1 else b"(%s) OR (%s)" % (wanted, wanted), 2)
 
 
 def test_tables_that_there_are_not() -> None:

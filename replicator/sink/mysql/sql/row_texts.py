@@ -83,6 +83,9 @@ class RowTexts(Protocol):
         """The `Piece` that begins at `at`: at most so many rows and bytes, but one row at least. Raises ValueError: an
         image is damaged, or a value has no text."""
 
+    def halves(self, images: bytes) -> tuple[bytes, bytes]:
+        """(images before, images after) of updates. Raises ValueError: an image is damaged, or the last one missing."""
+
 
 def row_texts(layout: Layout, fields: Sequence[Field], members: Sequence[int], form: Form) -> RowTexts:
     """`members`: columns that are ENUM."""
@@ -133,6 +136,17 @@ class Twin:
             texts.append(text)
             size, at, lenient = size + more, end, its
         return form.joins.join(texts), at, len(texts), lenient
+
+    def halves(self, images: bytes) -> tuple[bytes, bytes]:
+        halves: tuple[list[bytes], list[bytes]] = [], []
+        at = index = 0
+        while at < len(images):
+            _, end = values_at(images, self._layout, at)
+            halves[index].append(images[at:end])
+            at, index = end, 1 - index
+        if index:
+            raise ValueError("an update without its image after")
+        return b"".join(halves[0]), b"".join(halves[1])
 
 
 def code_of(column: ColumnShape) -> Code:

@@ -19,8 +19,9 @@ from replicator.mysql.table_shape import ColumnShape
 from replicator.sink.mysql.apply_mode import privilege
 from replicator.sink.mysql.conflicts import key_literals
 from replicator.sink.mysql.image_values import Layout
-from replicator.sink.mysql.sql import literals, load_data, row_texts
+from replicator.sink.mysql.sql import literals, load_data
 from replicator.sink.mysql.sql.grants import TriggerGrants
+from replicator.sink.mysql.sql.key_texts import Keys, keys_of
 from replicator.sink.mysql.sql.literals import literal_of
 from replicator.sink.mysql.sql.load_data import LoadedTable
 from replicator.sink.mysql.sql.row_texts import RowTexts, Write
@@ -40,12 +41,11 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
         names: of the columns, quoted.
         literals: of the columns.
         written: indexes of the columns that are written: those that are not generated.
-        key: indexes of the columns by which rows are found.
         hint: that makes the server find them by this key. Statistics of a table that was empty a moment ago, or few
             rows, make it read and lock all of them.
         merges: rows that are there may be updated by INSERT ... ON DUPLICATE KEY UPDATE.
         alias: its new row has a name.
-        enums: indexes of those of `written` that are ENUM.
+        keys: by which rows are found.
         texts: rows of an INSERT.
         loaded: how LOAD DATA inserts rows.
         kept: names of columns that the images lack and an UPDATE would change.
@@ -57,13 +57,12 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
     names: tuple[bytes, ...]
     literals: tuple[Write, ...]
     written: tuple[int, ...]
-    key: tuple[int, ...]
     hint: bytes
     merges: bool
     alias: bool
+    keys: Keys
     texts: RowTexts
     loaded: LoadedTable
-    enums: tuple[int, ...] = ()
     kept: tuple[bytes, ...] = ()
 
 
@@ -170,13 +169,12 @@ def read(
         names,
         tuple(map(literal_of, columns)),
         written,
-        key,
         f" FORCE INDEX ({quote_identifier(index)})".encode(),
         joined and bool(found.primary_key),
         not server.mariadb and server.version >= _ALIAS,
+        keys_of(layout, columns, names, key),
         literals.rows_of(layout, columns, written),
         load_data.loaded(quoted, layout, columns, names, written),
-        row_texts.members(columns, written),
         tuple(quote_identifier(name).encode() for name in known.stamped if name.lower() not in given),
     )
 

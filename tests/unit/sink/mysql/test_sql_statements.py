@@ -16,6 +16,7 @@ from replicator.sink.mysql.image_values import Layout
 from replicator.sink.mysql.row_runs import Run
 from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.sql.json_literals import Unwritable, document
+from replicator.sink.mysql.sql.key_texts import keys_of
 from replicator.sink.mysql.sql.literals import literal_of, rows_of
 from replicator.sink.mysql.sql.load_data import loaded
 from replicator.sink.mysql.sql.sql_table import SqlTable
@@ -78,10 +79,11 @@ def table(**more: object) -> SqlTable:
     names = (b"`id`", b"`e`", b"`g`")
     given_: dict[str, object] = {
         "name": b"`a`.`t`", "layout": Layout((4, 1, 4), ()), "columns": columns, "names": names,
-        "literals": tuple(map(literal_of, columns)), "written": (0, 1), "key": (0,), "hint": b" HINT",
-        "merges": True, "alias": True, "enums": (1,), **more,
+        "literals": tuple(map(literal_of, columns)), "written": (0, 1), "hint": b" HINT",
+        "merges": True, "alias": True, **more,
     }  # fmt: skip
     layout = Layout((4, 1, 4), ())
+    given_["keys"] = keys_of(layout, columns, names, (0,))
     given_["texts"] = rows_of(layout, columns, (0, 1))
     given_["loaded"] = loaded(b"`a`.`t`", layout, columns, names, (0, 1))
     return SqlTable(**given_)  # type: ignore[arg-type]
