@@ -38,7 +38,7 @@ def apply(runner: Runner, load: Load, segments: dict[str, Segment], rows: int, r
             yield from _size(runner, target, size, segment, runs)
         yield from apply_latency(runner, target)
         yield from filling(runner, runner.database, target, load.table(rows), runs)
-        yield from by_sql(runner, target, segments["tx10000"], load.table(rows), runs)
+        yield from by_sql(runner, target, segments, load.table(rows), runs)
     with target_of(runner.database, durable=True) as target:
         for size, segment in segments.items():
             yield from _durable(runner, target, size, segment, runs)
@@ -113,18 +113,19 @@ def filling(runner: Runner, source: MySQL, target: Target, table: Segment, runs:
     yield figure("apply.fill.memory_mb", "MB", [each.peak_mb for each in ours])
 
 
-def by_sql(runner: Runner, target: Target, segment: Segment, table: Segment, runs: int) -> Iterator[Entry]:
-    """Where the account may not execute BINLOG: rows by LOAD DATA LOCAL against INSERT, in turn."""
-    for name, path, rows in (("apply.sql.tx10000", "apply", segment), ("apply.sql.fill", "fill", table)):
-        done: dict[str, list[Outcome]] = {"load": [], "insert": []}
+def by_sql(runner: Runner, target: Target, segments: dict[str, Segment], table: Segment, runs: int) -> Iterator[Entry]:
+    """Where the account may not execute BINLOG: LOAD DATA and INSERT against row images, over one connection."""
+    for size, path, rows in (*((size, "apply", each) for size, each in segments.items()), ("fill", "fill", table)):
+        done: dict[str, list[Outcome]] = {applied: [] for applied in ("binlog", "load", "insert")}
         for _ in range(runs):
             for applied, outcomes in done.items():
                 outcomes.append(_ours(runner, target, rows, path, applied=applied))
-        loads, inserts = ([each.rate for each in done[applied]] for applied in ("load", "insert"))
-        yield ratio(name, "ratio", loads, inserts)
-        yield figure(f"{name}.rate", "rows/s", loads, 0)
-        yield figure(f"{name}.rate.insert", "rows/s", inserts, 0)
-        yield figure(f"{name}.cpu_us", "us/row", [each.cpu_us for each in done["load"]], 2)
+        rates = {applied: [each.rate for each in outcomes] for applied, outcomes in done.items()}
+        for applied, outcomes in done.items():
+            name = f"apply.sql.{applied}.{size}"
+            yield ratio(name, "ratio", rates[applied], rates["binlog"])
+            yield figure(f"apply.sql.rate.{applied}.{size}", "rows/s", rates[applied], 0)
+            yield figure(f"apply.sql.cpu_us.{applied}.{size}", "us/row", [each.cpu_us for each in outcomes], 2)
 
 
 def _check_filled(target: Target, rows: int) -> None:
@@ -140,8 +141,8 @@ def _ours(runner: Runner, target: Target, segment: Segment, path: str, **options
     outcome = measure(job)
     _check(job, outcome, target)
     say(
-        f"{segment.name} {path} {job.applied} {job.connections}: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row, "
-        f"{outcome.peak_mb:.0f} MB"
+        f"{segment.name} {path} {job.applied} {job.connections}: {outcome.rate:,.0f} rows/s, "
+        f"{outcome.cpu_us:.1f} us of CPU per row, {outcome.peak_mb:.0f} MB"
     )
     return outcome
 

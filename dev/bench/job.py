@@ -32,8 +32,8 @@ class Job(msgspec.Struct, frozen=True):
     """path: one of PATHS. flavor: "mysql" or "mariadb". The `rows` rows from `start` to `end` of `file` go to
     the topic `name`. Other revisions read it and answer with an `Outcome` (`versus.py`): fields are only added, with a
     default. connections: to the target; with more than one, rows keep the order of their key. applied: to the target,
-"binlog", "insert" or "load": the last two by SQL, with LOAD DATA or without it. compression "none" is not
-    said to the task, so that revisions without that option run, too."""
+    "binlog", "insert" or "load": the last two by SQL, with LOAD DATA or without it. compression "none" is not said to
+    the task, so that revisions without that option run, too."""
 
     path: str
     flavor: str

@@ -250,6 +250,18 @@ def apply_fill(entries: Entries) -> str:
     return _rows(("rows/s", "rows/s of the dump", "CPU us/row", "MB", "ratio"), [row])
 
 
+def apply_sql(entries: Entries) -> str:
+    if "apply.sql.load.fill" not in entries:
+        return "Not measured yet."
+    names = ("rate.binlog", "rate.load", "rate.insert", "load", "insert", "cpu_us.load", "cpu_us.insert")
+    rows = [
+        (what, *(_value(entries, f"apply.sql.{name}.{size}") for name in names))
+        for size, what in (*_APPLIED, ("fill", "a snapshot into an empty table"))
+    ]
+    head = ("rows/s, `BINLOG`", "LOAD DATA", "INSERT", "share of LOAD DATA", "of INSERT", "CPU us/row, LOAD DATA")
+    return _rows(("", *head, "INSERT"), rows)
+
+
 def apply_facts(entries: Entries) -> str:
     return entries["apply.measured"].reason if "apply.measured" in entries else ""
 
@@ -288,6 +300,7 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "apply_durable": apply_durable,
     "apply_latency": apply_latency,
     "apply_fill": apply_fill,
+    "apply_sql": apply_sql,
     "fleet": group("fleet."),
     "monitor": group("monitor."),
     "shared": group("shared."),

@@ -347,3 +347,15 @@ def test_account_without_binlog(same: Pair) -> None:
     assert same.one("grant.binlog", **account).severity == "ok"
     assert same.found("apply", **account) == []
     assert same.one("grant.binlog", **account, apply="sql").severity == "ok"
+    assert same.found("load_data", **account) == []
+
+
+def test_load_data(same: Pair) -> None:
+    """Whether it is used, where rows are written by SQL, and what permits it."""
+    same.tables("item", ITEM)
+    with set_global(same.target, "local_infile", "OFF"):
+        loads = same.one("load_data", apply="sql")
+        assert (loads.severity, "local_infile = OFF" in loads.found) == ("warn", True)
+        assert same.one("load_data", apply="sql", load_data=False).severity == "ok"
+        same.target.execute(loads.fix.partition(";")[0].replace("PERSIST", "GLOBAL"))
+        assert same.one("load_data", apply="sql").severity == "ok"

@@ -66,7 +66,8 @@ def _server(session: Session, server: Server, config: MySQLSink) -> tuple[list[F
 def _contents(session: Session, server: Server, config: MySQLSink, source: SourceFacts) -> list[Finding]:
     findings = [settings.session_settings(), settings.event_scheduler(session, server, source)]
     applied, mode = privileges.of_server(session, server, config)
-    findings += [*applied, *privileges.of_positions(session, server, config)]
+    findings += [*applied, *privileges.of_loads(server, config, mode)]
+    findings += privileges.of_positions(session, server, config)
     findings += privileges.of_branches(session, server, config)
     findings += conflicts.of_table(session, server, config)
     if source.tables is None:

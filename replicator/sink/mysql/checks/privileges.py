@@ -19,6 +19,7 @@ from replicator.mysql.table_facts import Name, TableFacts
 from replicator.sink.mysql import apply_mode
 from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.branches import support
+from replicator.sink.mysql.sql import load_mode
 
 _POSITIONS: Final = "replicator_position"
 _MISSING: Final = quote_identifier("replicator_check_no_such_table")
@@ -41,6 +42,18 @@ def of_server(session: Session, server: Server, config: MySQLSink) -> tuple[list
         return [Finding(id_, "fail", found, privilege, grant)], "binlog"
     wanted = f"{privilege}: row images are applied faster, also to tables with triggers or without a key"
     return [Finding(id_, "warn", f"{found}: rows are applied by SQL", wanted, grant)], "sql"
+
+
+def of_loads(server: Server, config: MySQLSink, mode: Mode) -> list[Finding]:
+    """How many rows are inserted, where they are applied by SQL."""
+    if mode != "sql":
+        return []
+    id_, found = "sink.load_data", load_mode.obstacle(config, server)
+    if found is None:
+        return [Finding.ok(id_, load_mode.said(None))]
+    if not found.fix:
+        return [Finding.ok(id_, load_mode.said(found))]
+    return [Finding(id_, "warn", load_mode.said(found), f"{found.wanted}: LOAD DATA LOCAL is faster", found.fix)]
 
 
 def of_branches(session: Session, server: Server, config: MySQLSink) -> list[Finding]:

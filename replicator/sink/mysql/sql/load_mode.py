@@ -12,14 +12,20 @@ from replicator.mysql.server import Server
 
 log: Final = logging.getLogger(__name__)
 
-_ON: Final = frozenset({"ON", "1"})
+_ALLOWED: Final = "local_infile"
 _SPLITTING: Final = "wsrep_load_data_splitting"
+"""ON: the server commits each 10,000 rows."""
+_FORMAT: Final = "binlog_format"
+"""Others: replicas of the target execute LOAD DATA, without what makes it exact here."""
+_MISSING: Final = {_ALLOWED: "OFF"}
+"""Of servers without the variable. Others have what is wanted."""
 
 
 class Obstacle(NamedTuple):
-    """Why it is not used. `fix`: a statement that changes it; "": none is wanted."""
+    """Why it is not used, what would have to be so, and the statement for that; "": the operator does not want it."""
 
     found: str
+    wanted: str = ""
     fix: str = ""
 
 
@@ -27,13 +33,11 @@ def obstacle(config: MySQLSink, server: Server) -> Obstacle | None:
     """None: it is used."""
     if not config.load_data:
         return Obstacle("sink.load_data = false")
-    if server.get("local_infile") not in _ON:
-        return Obstacle("local_infile = OFF", set_global(server, "local_infile", "ON"))
-    if server.get(_SPLITTING) in _ON:  # the server would commit each 10,000 rows
-        return Obstacle(f"{_SPLITTING} = ON", set_global(server, _SPLITTING, "OFF"))
-    logged, form = server.get("log_bin") in _ON, server.get("binlog_format")
-    if logged and form != "ROW":  # its replicas would execute LOAD DATA
-        return Obstacle(f"binlog_format = {form}", set_global(server, "binlog_format", "ROW"))
+    wanted = {_ALLOWED: "ON", _SPLITTING: "OFF", _FORMAT: "ROW"}
+    for name, value in wanted.items():
+        found = server.get(name) or _MISSING.get(name, value)
+        if found != value and not (name == _FORMAT and server.get("log_bin") != "ON"):
+            return Obstacle(f"{name} = {found}", f"{name} = {value}", set_global(server, name, value))
     return None
 
 
