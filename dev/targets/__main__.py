@@ -13,6 +13,8 @@ from dev.servers.database import Database, MariaDB, MySQL
 from dev.targets.round import Findings, Options, Round, drop
 
 SERVERS: dict[str, Callable[[], Database]] = {"mysql": lambda: MySQL(fast=True), "mariadb": lambda: MariaDB(fast=True)}
+ORDERS = ("transaction", "key")
+APPLIED = ("binlog", "sql")
 WAYS = ("mysql-mysql", "mysql-mariadb", "mariadb-mariadb", "mariadb-mysql")
 
 
@@ -26,6 +28,10 @@ def main() -> int:
     )
     parser.add_argument("--no-faults", action="store_true")
     parser.add_argument("--hard", action="store_true", help="the target's server is killed and frozen, too")
+    parser.add_argument(
+        "--order", choices=ORDERS, default="transaction", help="key: states of the target aren't judged"
+    )
+    parser.add_argument("--apply", choices=APPLIED, default="binlog", help="sql: also without LOAD DATA, in turn")
     parser.add_argument("--keep-on", action="store_true", help="also after a round in which something is wrong")
     options = parser.parse_args()
     try:
@@ -44,7 +50,9 @@ def _run(options: argparse.Namespace) -> int:
             way = ways[seed % len(ways)]
             source, target = (_server(running, side, name) for side, name in zip("st", way.split("-"), strict=True))
             began, database = time.monotonic(), f"r{seed}_{int(time.time())}"
-            chosen = Options(f"{seed}", options.seconds, not options.no_faults, options.hard)
+            chosen = Options(
+                f"{seed}", options.seconds, not options.no_faults, options.hard, options.order, options.apply
+            )
             found = Round(source, target, database, private_folder(f"round-{seed}"), chosen).run()
             drop((source, target), database)
             bad += _tell(f"{seed} {way}", found, began)

@@ -22,6 +22,8 @@ from dev.targets.task import Task, configuration, make_account
 from dev.targets.writers import Writer
 
 _SHOWN: Final = 5
+_LOADS: Final = 0.75
+"""Of the rounds by SQL, those with LOAD DATA."""
 _CHARACTERS: Final = 500
 
 
@@ -42,6 +44,8 @@ class Options(msgspec.Struct, frozen=True):
     seconds: float = 6.0
     faults: bool = True
     hard: bool = False
+    order: str = "transaction"
+    apply: str = "binlog"
 
 
 class Round:
@@ -56,7 +60,8 @@ class Round:
         self._folder = folder
         self._chance = chance = random.Random(f"{options.seed}/round")
         mariadb = isinstance(source, MariaDB)
-        self._tables = random_schema(chance, mariadb=mariadb, both=mariadb != isinstance(target, MariaDB))
+        both = mariadb != isinstance(target, MariaDB)
+        self._tables = random_schema(chance, mariadb=mariadb, both=both, keyed=options.apply == "sql")
         self._serial = chance.random() < 0.5
         self._history = History([table.name for table in self._tables], WRITERS)
         pause = chance.choice((0.0, 0.002, 0.02))
@@ -80,6 +85,8 @@ class Round:
         with contextlib.ExitStack() as stack:
             ways = stack.enter_context(Proxy(self._source.port)), stack.enter_context(Proxy(self._target.port))
             config = configuration(self._source, ways[0].port, self._target, ways[1].port, self._database)
+            config["sink"] |= {"order": self._options.order, "apply": self._options.apply}
+            config["sink"]["load_data"] = self._chance.random() < _LOADS
             task = Task(config, self._folder)
             stack.callback(task.stop)
             faults = Faults(
@@ -109,6 +116,8 @@ class Round:
 
     def _make(self) -> None:
         """The same tables on both; then rows at the source, which the task has to bring."""
+        if self._options.apply == "sql":
+            self._target.execute("SET GLOBAL local_infile = ON")
         make_account(self._target)
         for server in (self._source, self._target):
             server.execute(f"CREATE DATABASE {self._database} CHARACTER SET utf8mb4")
@@ -152,7 +161,8 @@ class Round:
 
     def _judged(self) -> list[str]:
         with self._target.connect(database=self._database) as connection:
-            samples = [*self._sampler.samples, sample(connection.cursor(), self._tables, serial=self._serial)]
+            last_seen = sample(connection.cursor(), self._tables, serial=self._serial)
+            samples = [*self._sampler.samples, last_seen] if self._options.order == "transaction" else [last_seen]
         lines = [line for each in samples for line in self._history.wrong(each)]
         last = self._history.last()
         if dict(samples[-1].marks) != last:

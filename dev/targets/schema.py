@@ -29,14 +29,25 @@ class TargetTable:
     """
 
     def __init__(
-        self, name: str, chance: random.Random, *, mariadb: bool, both: bool, parent: TargetTable | None
+        self,
+        name: str,
+        chance: random.Random,
+        *,
+        mariadb: bool,
+        both: bool,
+        parent: TargetTable | None,
+        keyed: bool = False,
     ) -> None:
         self.name, self.parent = name, parent
-        kinds = key_columns(mariadb=mariadb or both)
+        kinds = [
+            kind
+            for kind in key_columns(mariadb=mariadb or both)
+            if not (keyed and kind.sql.startswith(("FLOAT", "DOUBLE")))
+        ]
         plain = parent is None and name == "t0"
         if plain:  # others refer to it
             self.key: Sequence[KeyColumn] = [kinds[0]]
-        elif chance.random() < 0.1:
+        elif not keyed and chance.random() < 0.1:
             self.key = []
         else:
             self.key = chance.sample(kinds, chance.choice((1, 1, 2)))
@@ -118,11 +129,12 @@ def _own(number: int, writer: int, shared: bool) -> int:
     return number if shared else number * WRITERS + writer
 
 
-def random_schema(chance: random.Random, *, mariadb: bool, both: bool) -> list[TargetTable]:
-    """`both`: source and target are of different flavors, so only what both can hold."""
-    parent = TargetTable("t0", chance, mariadb=mariadb, both=both, parent=None)
+def random_schema(chance: random.Random, *, mariadb: bool, both: bool, keyed: bool = False) -> list[TargetTable]:
+    """`both`: source and target are of different flavors, so only what both can hold. `keyed`: each table has a key
+    that SQL finds rows by."""
+    parent = TargetTable("t0", chance, mariadb=mariadb, both=both, parent=None, keyed=keyed)
     tables = [parent]
     for number in range(1, chance.randint(2, 5)):
         of = parent if chance.random() < 0.4 else None
-        tables.append(TargetTable(f"t{number}", chance, mariadb=mariadb, both=both, parent=of))
+        tables.append(TargetTable(f"t{number}", chance, mariadb=mariadb, both=both, parent=of, keyed=keyed))
     return tables

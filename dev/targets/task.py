@@ -107,7 +107,7 @@ class Task:
         command = [
             sys.executable,
             "-m",
-            "replicator.cli.main",
+            "dev.targets.eager",
             "run",
             "-f",
             str(self._file),
