@@ -12,6 +12,7 @@ from dev.mutants.guard import Guard
 from dev.mutants.image_guards import IMAGES
 from dev.mutants.kafka_guards import KAFKA
 from dev.mutants.leadership_guards import LEADERSHIP
+from dev.mutants.load_guards import LOADS
 from dev.mutants.shard_guards import SHARDS
 from dev.mutants.snapshot_guards import SNAPSHOT
 from dev.mutants.statement_guards import STATEMENTS
@@ -27,6 +28,7 @@ GUARDS: tuple[Guard, ...] = (
     *IMAGES,
     *SNAPSHOT,
     *TARGETS,
+    *LOADS,
     *CONFLICTS,
     *STATEMENTS,
     *SHARDS,

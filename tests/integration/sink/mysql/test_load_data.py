@@ -174,6 +174,36 @@ def test_a_warning_alone(same: Pair, caplog: pytest.LogCaptureFixture) -> None:
     assert equal(same) and equal(same, "u")
 
 
+def test_values_that_do_not_fit(same: Pair) -> None:
+    """Into a column that somebody has changed meanwhile: LOAD DATA would store the largest value that it takes."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    sink = opened(same)
+    deliver(sink, [numbers(same, 1, 5)])
+    same.at_target("ALTER TABLE t MODIFY v TINYINT")
+    with loading(same, 1), pytest.raises(SinkError, match=r"E3425.*row 122 "):
+        deliver(sink, [numbers(same, 6)])
+    assert len(same.rows("t")[1]) == 5
+
+
+def test_documents_that_are_no_text(same: Pair) -> None:
+    """Numbers and times that a JSON text does not have."""
+    if same.target.release.flavour == "mariadb":
+        same.both("CREATE TABLE t (id INT PRIMARY KEY, v JSON)")  # a text
+        value = '\'{"a": [1.50, "2024-01-01"]}\''
+    else:
+        same.both("CREATE TABLE t (id INT PRIMARY KEY, v JSON)")
+        value = "JSON_OBJECT('a', 1.50, 'b', CAST('2024-01-01' AS DATE), 'c', CAST(5 AS UNSIGNED))"
+    rows = [f"({n}, {value if n % 500 == 499 else 'JSON_ARRAY(1, 2.5, 70000, NULL)'})" for n in range(ROWS)]
+    sink = opened(same)
+    with loading(same, 1):
+        deliver(sink, same.at_source(f"INSERT INTO t VALUES {','.join(rows)}"))
+    assert equal(same)
+    if same.target.release.flavour == "mysql":
+        types = "JSON_TYPE(v->'$.a'), JSON_TYPE(v->'$.b'), JSON_TYPE(v->'$.c')"
+        found = same.target.execute(f"SELECT {types} FROM {same.there}.t WHERE id = 499")
+        assert found == [("DECIMAL", "DATE", "UNSIGNED INTEGER")]
+
+
 def test_warnings_that_are_not_kept(same: Pair) -> None:
     """They count nevertheless."""
     same.both("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
