@@ -44,12 +44,14 @@ class Target:
         server: what it says of itself.
         mode: how row images are applied.
         room: bytes that the text of a packet may have.
-        loads: tables whose rows are inserted by LOAD DATA LOCAL.
+        obstacle: why rows are not inserted by LOAD DATA LOCAL, if they are applied by SQL.
+        loads: tables for which it is used.
     """
 
     def __init__(self, config: MySQLSink, password: str) -> None:
         """Raises SinkUnavailable, SinkError."""
-        self.session = Session(config, password, found_rows=True, sends_rows=config.load_data)
+        sends_rows = config.load_data and config.apply != "binlog"
+        self.session = Session(config, password, found_rows=True, sends_rows=sends_rows)
         self._timeout = config.statement_timeout_s
         try:
             self.server = read_server(self.session)
