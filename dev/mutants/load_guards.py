@@ -79,7 +79,7 @@ LOADS: Final[tuple[Guard, ...]] = (
     ),
     Guard(
         "sql: a number of more digits than its DECIMAL has is the twin's",
-        "replicator/compiled/row_texts.pyx",
+        "replicator/compiled/statement_values.pxd",
         "    if number >= REPLICATOR_POWER[digits]:\n",
         "    if False:\n",
         ("tests/unit/compiled/test_row_texts.py",),
