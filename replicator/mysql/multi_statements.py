@@ -65,6 +65,9 @@ def send(session: Session, text: Text, timeout: float) -> None:
             packets.long_command(len(_QUERY) + len(text), chain((_QUERY,), text.pieces()))
     except CLIENT_ERRORS as error:
         raise _lost(session, session.error(error)) from error
+    except BaseException:
+        session.abort()  # a part of it was sent
+        raise
 
 
 def receive(session: Session, statements: int, timeout: float, loads: Sequence[Pieces] = ()) -> Outcome:
@@ -94,9 +97,12 @@ def receive(session: Session, statements: int, timeout: float, loads: Sequence[P
         if not number or number in server_errors.UNAVAILABLE:
             raise _lost(session, made) from error
         return Outcome(done, made)
+    except BaseException:
+        session.abort()
+        raise
     return Outcome(done)
 
 
 def _lost(session: Session, error: ReplicatorError) -> ReplicatorError:
-    session.close()
+    session.abort()
     return error

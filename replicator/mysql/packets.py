@@ -22,8 +22,8 @@ from replicator.net import connections
 
 _FULL: Final = 0xFFFFFF
 """Bytes of a payload that goes on in the next packet."""
-_FILE_PACKET: Final = 1 << 17
-"""Bytes of a file in one packet: no more than the smallest max_allowed_packet that is of use."""
+FILE_PACKET: Final = 1 << 14
+"""Bytes of a file in one packet: max_allowed_packet has to be more."""
 _ERROR: Final = 0xFF
 _MALFORMED: Final = 2027
 """CR_MALFORMED_PACKET of MySQL's client library."""
@@ -108,8 +108,8 @@ class PacketSocket:
     def file(self, pieces: Iterable[bytes]) -> None:
         """Sends the bytes that the server has asked for, and where they end. Raises OSError."""
         for piece in pieces:
-            for at in range(0, len(piece), _FILE_PACKET):
-                self.reply(piece[at : at + _FILE_PACKET])
+            for at in range(0, len(piece), FILE_PACKET):
+                self.reply(piece[at : at + FILE_PACKET])
         self.reply(b"")
 
     def receive(self) -> bytes:

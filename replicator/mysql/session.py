@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import ssl
 from collections.abc import Sequence
 from types import TracebackType
@@ -106,6 +108,12 @@ class Session:
     def error(self, error: Exception) -> ReplicatorError:
         """For an exception of a statement or command on this connection."""
         return server_errors.query_error(self.side, error, self.where, self.user)
+
+    def abort(self) -> None:
+        """Closes without a word: what is half sent is never completed by the bytes of a farewell."""
+        with contextlib.suppress(OSError):
+            self.packets.sock.shutdown(socket.SHUT_RDWR)
+        self.close()
 
     def close(self) -> None:
         if self.connection.open:

@@ -8,6 +8,7 @@ from replicator.config.mysql_sink import MySQLSink
 from replicator.errors import ReplicatorError, SinkError
 from replicator.mysql import multi_statements, server_errors
 from replicator.mysql.multi_statements import Outcome
+from replicator.mysql.packets import FILE_PACKET
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
 from replicator.mysql.statement_text import Text
@@ -45,7 +46,8 @@ class Target:
         mode: how row images are applied.
         room: bytes that the text of a packet may have.
         obstacle: why rows are not inserted by LOAD DATA LOCAL, if they are applied by SQL.
-        loads: tables for which it is used.
+        sends_rows: they may be.
+        loads: tables for which it is used: none before `Loads.begin`.
     """
 
     def __init__(self, config: MySQLSink, password: str) -> None:
@@ -62,8 +64,9 @@ class Target:
             largest = int(self.session.value("SELECT @@SESSION.max_allowed_packet"))
             self.room = min(largest, config.max_packet_bytes) - _PACKET_SPARE
             self.largest = largest - _PACKET_SPARE
+            self.sends_rows = sends_rows and self.mode == "sql" and self.largest > FILE_PACKET
             self.obstacle = load_mode.obstacle(config, self.server)
-            self.loads = Loads(allowed=self.mode == "sql" and self.obstacle is None)
+            self.loads = Loads()
             multi_statements.enable(self.session)
         except BaseException:
             self.session.close()

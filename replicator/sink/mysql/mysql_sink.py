@@ -41,6 +41,7 @@ from replicator.sink.mysql.row_runs import runs
 from replicator.sink.mysql.row_sections import sections
 from replicator.sink.mysql.shards import Owners
 from replicator.sink.mysql.sql import load_mode
+from replicator.sink.mysql.sql.load_mode import Loads
 from replicator.sink.mysql.stored_rows import stored
 from replicator.sink.mysql.table_creation import SourceTables, TableCreation
 from replicator.sink.mysql.transaction import Transaction
@@ -124,7 +125,8 @@ class MySQLSink:
         self._failed = False  # a commit: nothing behind it may be committed before `open`
         self._sequence = 0
         self._mode: Mode | None = None
-        self._loads = ""  # what was said of LOAD DATA
+        self._loads = Loads()
+        self._said = ""  # of them
         self._waiting: Position | None = None  # a position without rows, not committed yet
         self._committed: Position | None = None
         self._last_commit = 0.0
@@ -136,6 +138,8 @@ class MySQLSink:
         term.check()
         try:
             target = self._target = self._hosts.first(lambda config: Target(config, self._password))
+            target.loads = self._loads
+            self._loads.begin(allowed=target.sends_rows and target.obstacle is None)
             self._prepare(target)
             claimed = claim(target.session, self._position_table, term)
             recover(target.session, target.server, self._position_table, term)
@@ -171,9 +175,9 @@ class MySQLSink:
                 self._task, target.session.where, apply_mode.statements(target.server), privilege, account,
             )  # fmt: skip
         loads = "" if target.mode == "binlog" else load_mode.said(target.obstacle)
-        if loads and loads != self._loads:
+        if loads and loads != self._said:
             log.info("%s: at %s %s", self._task, target.session.where, loads)
-        self._mode, self._loads = target.mode, loads
+        self._mode, self._said = target.mode, loads
 
     def _prepare(self, target: Target) -> None:
         table = self._position_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from replicator.errors import ReplicatorError, SinkError, SinkFenced
+from replicator.errors import ReplicatorError, SinkError, SinkFenced, SinkUnavailable
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.mysql.multi_statements import Outcome
@@ -258,8 +258,15 @@ class Transaction:
         loading = any(loads_of(statement) for packet in packets for statement in packet)
         if loading and was_open:
             self._run(_SAVEPOINT, 1)
-        outcome, of_rows = self._executed(packets, position)
+        try:
+            outcome, of_rows = self._executed(packets, position)
+        except SinkUnavailable:
+            if loading:
+                loads.lost(self._target.session.where)
+            raise
         error = outcome.error
+        if loading and error is None:
+            loads.taken()
         if not loading or error is None or not of_rows or not errors.is_of_row(error):
             return outcome, of_rows
         if resolves and errors.is_conflict(error):

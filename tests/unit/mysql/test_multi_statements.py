@@ -11,7 +11,7 @@ import pytest
 from replicator.errors import ReplicatorError, SinkUnavailable
 from replicator.mysql import multi_statements
 from replicator.mysql.packets import PacketSocket
-from replicator.mysql.statement_text import Text, joined, loading, loads_of
+from replicator.mysql.statement_text import LongText, Text, joined, loading, loads_of
 
 OK = b"\0\0\0\2\0\0\0"
 FILE = b"\xfbreplicator"
@@ -45,7 +45,7 @@ class Played:
     def error(self, error: Exception) -> ReplicatorError:
         return SinkUnavailable("E3401", str(error))
 
-    def close(self) -> None:
+    def abort(self) -> None:
         self.closed = True
 
 
@@ -83,6 +83,21 @@ def test_no_server_gets_anything_but_these_rows(played: Any, given: Text, tmp_pa
     assert played.closed
     statement = given if isinstance(given, bytes) else b"".join(given.pieces())
     assert played.heard() == b"\3" + statement + b"".join(line for rows in loads_of(given) for line in rows())
+
+
+def test_rows_that_can_not_be_made(played: Any) -> None:
+    """Whatever it is: the connection is in the middle of a packet."""
+
+    def rows() -> Iterator[bytes]:
+        yield b"a\n"
+        raise MemoryError
+
+    played.answers(FILE)
+    with pytest.raises(MemoryError):
+        multi_statements.execute(played, loading(b"LOAD", rows), 1, 3)
+    assert played.closed
+    with pytest.raises(MemoryError):
+        multi_statements.send(played, LongText(9, rows), 3)
 
 
 def test_a_text_that_is_made_again_has_its_rows_again() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pymysql
 import pytest
 
-from replicator.mysql.packets import PacketSocket
+from replicator.mysql.packets import FILE_PACKET, PacketSocket
 
 FULL = 0xFFFFFF
 
@@ -131,7 +131,7 @@ def test_before_the_client_library_reads() -> None:
         PacketSocket(None).receive()
 
 
-@pytest.mark.parametrize("sizes", [[], [0, 5], [1 << 17, 3], [(1 << 17) + 1, (1 << 17) * 2]])
+@pytest.mark.parametrize("sizes", [[], [0, 5], [FILE_PACKET, 3], [FILE_PACKET + 1, FILE_PACKET * 2]])
 def test_a_file_goes_on_behind_the_answer_that_asked_for_it(
     ends: tuple[PacketSocket, socket.socket], sizes: list[int]
 ) -> None:
@@ -149,5 +149,5 @@ def test_a_file_goes_on_behind_the_answer_that_asked_for_it(
             reader.read(found[-1][0])
     sender.join()
     assert sum(size for size, _ in found) == sum(sizes)
-    assert max(size for size, _ in found) <= 1 << 17
+    assert max(size for size, _ in found) <= FILE_PACKET
     assert [number for _, number in found] == list(range(8, 8 + len(found)))

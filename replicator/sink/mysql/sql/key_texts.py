@@ -13,8 +13,8 @@ from replicator.sink.mysql.sql import row_texts
 from replicator.sink.mysql.sql.literals import TIMES
 from replicator.sink.mysql.sql.row_texts import HEXADECIMAL, Code, Field, Form, Piece, RowTexts, Write
 
-_JOINS: Final = b"\n"
-"""Between the keys of a piece: no literal has it."""
+_JOINS: Final = b"\0"
+"""Between the keys of a piece: neither literals nor names have it."""
 _FORM: Final = Form(begins=b"", between=b" AND ", ends=b"", joins=_JOINS, null=b"NULL")
 
 

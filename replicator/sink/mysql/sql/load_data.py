@@ -37,12 +37,11 @@ _ROWS: Final = -1  # any number in a piece
 _COUNTED: Final = b"SET @replicator_warnings = @@warning_count, @replicator_rows = ROW_COUNT()"
 """In a statement without a table or a subquery, which would set both anew."""
 _PIECE: Final = 256 << 10
-_NUMBER: Final = b"CAST(%s AS UNSIGNED)"
-"""Of an ENUM or SET: a text is the member with this name, and only a number the one with this index."""
-_DOCUMENT: Final = b"CONVERT(%s USING utf8mb4)"
-"""Of JSON, for which the servers refuse bytes."""
-_MADE: Final = {types.ENUM: _NUMBER, types.SET: _NUMBER, types.JSON: _DOCUMENT}
-"""Types whose columns are set from an expression of the field."""
+_NUMBERS: Final = frozenset({types.ENUM, types.SET, types.BIT})
+"""A text would be the member of that name, or bits: only a number is the same in each column."""
+
+_WIDER: Final = {"utf8": "utf8mb4", "utf8mb3": "utf8mb4", "ucs2": "utf16"}
+"""Character sets with the same bytes for the same texts; MySQL warns of the names of the narrower ones."""
 
 
 class LoadedTable(NamedTuple):
@@ -62,18 +61,33 @@ def loaded(
     """Arguments as those of `SqlTable`. Raises KeyError: a type has no field."""
     targets, sets = [], []
     for number, index in enumerate(written):
-        made = _MADE.get(columns[index].type)
-        if made is None:
-            targets.append(names[index])
-            continue
         variable = b"@replicator_%d" % number
-        targets.append(variable)
-        sets.append(b"%s=%s" % (names[index], made % variable))
+        made = _expression(columns[index], variable)
+        targets.append(names[index] if made is None else variable)
+        if made is not None:
+            sets.append(b"%s=%s" % (names[index], made))
     statement = b"LOAD DATA LOCAL INFILE '%s' INTO TABLE %s%s(%s)" % (_NAME, table, _FORMAT, b",".join(targets))
     if sets:
         statement += b" SET " + b",".join(sets)
     fields = [Field(index, write_of(columns[index]), code_of(columns[index])) for index in written]
     return LoadedTable(statement, row_texts.row_texts(layout, fields, row_texts.members(columns, written), LINES))
+
+
+def _expression(column: ColumnShape, variable: bytes) -> bytes | None:
+    """Of a column that is set from its field by one; None: the field is stored as it is.
+
+    Texts have their character set, as literals have: bytes would be taken for those of the column, whose character set
+    may have been changed meanwhile.
+    """
+    kind = column.type
+    if kind in _NUMBERS:
+        return b"CAST(%s AS UNSIGNED)" % variable
+    if kind == types.JSON:
+        return b"CONVERT(%s USING utf8mb4)" % variable
+    if kind in literals.STRINGS and column.collation != BINARY:
+        charset = _WIDER.get(column.charset, column.charset)
+        return b"CONVERT(%s USING %s)" % (variable, charset.encode())
+    return None
 
 
 def statements(table: LoadedTable, run: Run) -> Iterator[Text]:
@@ -108,7 +122,7 @@ def code_of(column: ColumnShape) -> Code:
     kind = column.type
     if kind == types.STRING and column.collation == BINARY:
         return Code(ESCAPED, column.meta)
-    if kind == types.BIT or kind in literals.BYTES | literals.STRINGS:
+    if kind in literals.BYTES | literals.STRINGS:
         return Code(ESCAPED)
     if kind == types.JSON:
         return Code(DOCUMENT, 1)
@@ -118,8 +132,6 @@ def code_of(column: ColumnShape) -> Code:
 def write_of(column: ColumnShape) -> Write:
     """As `literal_of`, for what follows the same rules: numbers and times are the same digits."""
     kind, meta = column.type, column.meta
-    if kind == types.BIT:
-        return _escaped
     if kind == types.YEAR:
         return lambda value: b"%d" % (1900 + value[0]) if value[0] else b"0000"  # 0 would be 2000
     if kind == types.JSON:

@@ -17,6 +17,7 @@ _SPLITTING: Final = "wsrep_load_data_splitting"
 """ON: the server commits each 10,000 rows."""
 _FORMAT: Final = "binlog_format"
 """Others: replicas of the target execute LOAD DATA, without what makes it exact here."""
+_MOST_LOST: Final = 3
 _MISSING: Final = {_ALLOWED: "OFF"}
 """Of servers without the variable. Others have what is wanted."""
 
@@ -48,15 +49,17 @@ def said(found: Obstacle | None) -> str:
 
 
 class Loads:
-    """Of one session: the tables that it is used for.
+    """The tables that it is used for: of one sink, whose sessions come one after the other."""
 
-    Args:
-        allowed: it may be used at all.
-    """
-
-    def __init__(self, *, allowed: bool) -> None:
-        self._allowed = allowed
+    def __init__(self) -> None:
+        self._allowed = False
         self._refused: set[str] = set()
+        self._lost = 0
+
+    def begin(self, *, allowed: bool) -> None:
+        """A session. `allowed`: by its server and the configuration."""
+        self._allowed = allowed and self._lost < _MOST_LOST
+        self._refused.clear()
 
     def takes(self, table: str) -> bool:
         """`table`: `database.name` at the target."""
@@ -70,3 +73,16 @@ class Loads:
             "rows of %s are written by INSERT: %s has not taken all of them by LOAD DATA, or with warnings (%s)",
             names, where, found,
         )  # fmt: skip
+
+    def taken(self) -> None:
+        self._lost = 0
+
+    def lost(self, where: str) -> None:
+        """The connection, while it was executed. Proxies between the task and its target may do that each time."""
+        self._lost += 1
+        if self._lost == _MOST_LOST:
+            log.warning(
+                "rows are written by INSERT until the task restarts: the connection to %s was lost %d times in a row "
+                "during LOAD DATA; `sink.load_data: false` switches it off",
+                where, _MOST_LOST,
+            )  # fmt: skip

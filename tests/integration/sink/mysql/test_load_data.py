@@ -14,12 +14,14 @@ from dev.faults.proxy import Proxy
 from replicator.errors import SinkError
 from replicator.model.batch import Batch
 from replicator.model.target_table import UNCHECKED
+from replicator.mysql.session import Session
 from replicator.sink.mysql.mysql_sink import MySQLSink
 from replicator.sink.mysql.sql import load_data
 from tests.support import target
 from tests.support.row_records import joined
 from tests.support.settings import set_global
 from tests.support.site_pair import Pair, deliver, deliver_over_cut
+from tests.support.waiting import eventually
 
 ROWS = 3 * load_data.FEWEST
 
@@ -299,3 +301,71 @@ def test_said_once(same: Pair, caplog: pytest.LogCaptureFixture) -> None:
         with set_global(same.target, "local_infile", "OFF"):
             sink.open(target.term())
         assert "local_infile = OFF" in caplog.text
+
+
+def test_a_connection_that_is_lost_each_time(same: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    """As by a proxy that does not let LOAD DATA pass: after the third time rows are written by INSERT."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    with Proxy(same.target.port) as proxy:
+        sink = opened(same, port=proxy.port)
+        before = deliver(sink, [numbers(same)])
+        batch = numbers(same, 10_000, 10_000)
+        for _ in range(3):  # behind the questions about the table, in the middle of its rows
+            assert not deliver_over_cut(sink, proxy, batch, 40_000, "up", before)
+        assert "written by INSERT until the task restarts" in caplog.text
+        with loading(same, 0):
+            deliver(sink, [batch])
+    assert equal(same)
+
+
+ALTERED = [
+    ("BIT(16)", "INT", "0x3132", 12594),
+    ("BIT(8)", "INT", "b'00110001'", 49),
+    ("VARCHAR(9) CHARACTER SET ucs2", "VARCHAR(9) CHARACTER SET utf8mb4", "'2'", "2"),
+    ("VARCHAR(9) CHARACTER SET latin1", "VARCHAR(9) CHARACTER SET cp850", "'ä'", "ä"),
+    ("VARCHAR(9) CHARACTER SET latin1", "VARCHAR(9) CHARACTER SET utf8mb4", "'Ã¤'", "Ã¤"),
+    ("VARCHAR(9) CHARACTER SET utf8mb3", "VARCHAR(9) CHARACTER SET latin1", "'ä'", "ä"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "value", "wanted"), ALTERED)
+def test_columns_that_somebody_alters(same: Pair, before: str, after: str, value: str, wanted: object) -> None:
+    """To another type or character set during the session: the value stays, as with INSERT."""
+    same.both(f"CREATE TABLE t (id INT PRIMARY KEY, v {before})")
+    sink = opened(same)
+    deliver(sink, same.at_source("INSERT INTO t VALUES (-1, NULL)"))
+    same.at_target(f"ALTER TABLE t MODIFY v {after}")
+    rows = ",".join(f"({n}, {value})" for n in range(ROWS))
+    with loading(same, 1):
+        deliver(sink, same.at_source(f"INSERT INTO t VALUES {rows}"))
+    assert same.target.execute(f"SELECT v, COUNT(*) FROM {same.there}.t WHERE id >= 0 GROUP BY v") == [(wanted, ROWS)]
+
+
+@pytest.mark.parametrize("most", [131_072, 262_144])
+def test_small_packets(same: Pair, most: int) -> None:
+    """No packet of rows is larger than what the server takes."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200))")
+    rows = ",".join(f"({n}, '{'x' * 190}')" for n in range(2_500))
+    batches = same.at_source(f"INSERT INTO t VALUES {rows}")
+    with set_global(same.target, "max_allowed_packet", str(most)):
+        sink = opened(same)
+        before = loads(same)
+        deliver(sink, batches)
+        assert loads(same) > before
+    assert equal(same)
+
+
+def test_an_aborted_session_says_nothing(same: Pair) -> None:
+    """A farewell could complete the packet that it was in the middle of, and the rows with it."""
+
+    def aborted() -> int:
+        return int(same.target.execute("SHOW GLOBAL STATUS LIKE 'Aborted_clients'")[0][1])
+
+    for end, more in ((Session.close, 0), (Session.abort, 1)):
+        before = aborted()
+        session = Session(target.config(same.target, same.place), "")
+        ident = session.value("SELECT CONNECTION_ID()")
+        end(session)
+        there = f"SELECT ID FROM information_schema.PROCESSLIST WHERE ID = {ident}"
+        eventually(lambda there=there: not same.target.execute(there))  # type: ignore[misc]
+        assert aborted() - before == more

@@ -107,6 +107,14 @@ def test_unique_key_as_the_key(same: Pair) -> None:
     assert here == there
 
 
+def test_names_of_a_key_with_any_character(same: Pair) -> None:
+    same.both("CREATE TABLE t (`a\n``b` INT, `c, 'd'` VARCHAR(9), v INT, PRIMARY KEY (`a\n``b`, `c, 'd'`))")
+    sink = same.opened(apply="sql")
+    deliver(sink, same.at_source("INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2), (3, 'z', 3)"))
+    deliver(sink, same.at_source("UPDATE t SET v = v + 1", "DELETE FROM t WHERE v < 4"))
+    assert same.rows("t", "v")[1] == [(3, "z", 4)]
+
+
 COLUMNS = (
     "ti TINYINT, su SMALLINT UNSIGNED, me MEDIUMINT, bi BIGINT, bu BIGINT UNSIGNED, fl FLOAT, do DOUBLE, "
     "de DECIMAL(38,9), bt BIT(13), ye YEAR, da DATE, dt DATETIME(6), ts TIMESTAMP(3) NULL, tm TIME(6), "

@@ -60,11 +60,31 @@ def test_the_configuration_can_refuse_it() -> None:
 
 
 def test_a_table_that_was_refused() -> None:
-    loads = Loads(allowed=True)
+    loads = Loads()
+    assert not loads.takes("a.t")
+    loads.begin(allowed=True)
     assert loads.takes("a.t") and loads.takes("a.u")
     loads.refuse(["a.t"], "here", "a warning")
     assert not loads.takes("a.t") and loads.takes("a.u")
-    assert not Loads(allowed=False).takes("a.t")
+    loads.begin(allowed=True)
+    assert loads.takes("a.t")
+    loads.begin(allowed=False)
+    assert not loads.takes("a.t")
+
+
+def test_connections_that_are_lost_each_time(caplog: pytest.LogCaptureFixture) -> None:
+    """A proxy that ends connections at LOAD DATA must not stop the task for ever."""
+    loads = Loads()
+    for lost in (2, 3):
+        for _ in range(lost):
+            loads.begin(allowed=True)
+            assert loads.takes("a.t")
+            loads.lost("here")
+        if lost == 2:
+            loads.taken()
+    assert caplog.text.count("written by INSERT until the task restarts") == 1
+    loads.begin(allowed=True)
+    assert not loads.takes("a.t")
 
 
 def column(kind: int, meta: int = 0, **more: object) -> ColumnShape:
@@ -133,14 +153,14 @@ def test_rows_are_read_as_they_were_written(given_: list[tuple[bytes | None, int
 
 
 def test_fields() -> None:
-    """0 would be the year 2000; BINARY gets its zeros again; bits are bytes."""
+    """0 would be the year 2000; BINARY gets its zeros again; bits are a number."""
     kinds = (
-        column(types.YEAR), column(types.STRING, 4, collation=BINARY), column(types.BIT, 1 << 8 | 1),
+        column(types.YEAR), column(types.STRING, 4, collation=BINARY), column(types.BIT, 1 << 8 | 4),
         column(types.DATETIME2, 0), column(types.DOUBLE, 8),
     )  # fmt: skip
     made = table(*kinds, sizes=(1, -1, 2, 5, 8))
     image = b"\0" + b"\0" + b"\2a\n" + b"\1\t" + bytes.fromhex("99b2c20000") + struct.pack("<d", 1.5)
-    assert rows(made, image, 1) == b"0000\ta\\n\0\0\t\1\\t\t2024-03-01 00:00:00.000000\t1.5e0\n"
+    assert rows(made, image, 1) == b"0000\ta\\n\0\0\t265\t2024-03-01 00:00:00.000000\t1.5e0\n"
 
 
 def test_rows_end_in_front_of_a_value_that_has_no_field() -> None:
