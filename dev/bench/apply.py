@@ -115,6 +115,7 @@ def filling(runner: Runner, source: MySQL, target: Target, table: Segment, runs:
 
 def by_sql(runner: Runner, target: Target, segments: dict[str, Segment], table: Segment, runs: int) -> Iterator[Entry]:
     """Where the account may not execute BINLOG: LOAD DATA and INSERT against row images, over one connection."""
+    yield fact("apply.sql.measured", summary())
     for size, path, rows in (*((size, "apply", each) for size, each in segments.items()), ("fill", "fill", table)):
         done: dict[str, list[Outcome]] = {applied: [] for applied in ("binlog", "load", "insert")}
         for _ in range(runs):

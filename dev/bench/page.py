@@ -266,6 +266,10 @@ def apply_facts(entries: Entries) -> str:
     return entries["apply.measured"].reason if "apply.measured" in entries else ""
 
 
+def apply_sql_facts(entries: Entries) -> str:
+    return entries["apply.sql.measured"].reason if "apply.sql.measured" in entries else ""
+
+
 def group(*prefixes: str) -> Callable[[Entries], str]:
     """The figures whose names begin so; without that beginning where it is the same for all."""
 
@@ -301,6 +305,7 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "apply_latency": apply_latency,
     "apply_fill": apply_fill,
     "apply_sql": apply_sql,
+    "apply_sql_facts": apply_sql_facts,
     "fleet": group("fleet."),
     "monitor": group("monitor."),
     "shared": group("shared."),

@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument(
         "--order", choices=ORDERS, default="transaction", help="key: states of the target aren't judged"
     )
-    parser.add_argument("--apply", choices=APPLIED, default="binlog", help="sql: also without LOAD DATA, in turn")
+    parser.add_argument("--apply", choices=APPLIED, default="binlog", help="sql: three of four rounds with LOAD DATA")
     parser.add_argument("--keep-on", action="store_true", help="also after a round in which something is wrong")
     options = parser.parse_args()
     try:

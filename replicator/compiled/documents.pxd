@@ -63,7 +63,7 @@ cdef inline int _value(
 
 
 cdef inline bint _is_unsigned(const uint8_t* p, int width, bint signed) noexcept nogil:
-    """What type a parser gives a number."""
+    """Whether MySQL's parser makes an UNSIGNED INTEGER of the number."""
     if signed:
         return little_signed(p, width) > 0xFFFFFFFFLL
     return little(p, width) > 0xFFFFFFFFULL

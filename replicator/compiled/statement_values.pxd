@@ -1,5 +1,5 @@
-# Values of row images as the texts of SQL statements and of LOAD DATA. The twins: `sink/mysql/value_texts.py` and, for their notation,
-# `sink/mysql/sql/literals.py` and `load_data.py`.
+# Values of row images as the texts of SQL statements and of LOAD DATA. The twins: `sink/mysql/value_texts.py` and, for their
+# notation, `sink/mysql/sql/literals.py` and `load_data.py`.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -40,6 +40,7 @@ cdef enum:
 
 
 cdef inline int _escaped(Out* out, const uint8_t* p, size_t size, int padded) noexcept nogil:
+    """Bytes of a field of LOAD DATA, filled with zeros to `padded` bytes; 0: as they are."""
     cdef size_t wanted = 2 * size + (padded if padded > 0 else 0)
     cdef size_t at
     cdef uint8_t byte
@@ -64,6 +65,7 @@ cdef inline int _escaped(Out* out, const uint8_t* p, size_t size, int padded) no
 
 
 cdef inline int _hexadecimal(Out* out, const uint8_t* p, size_t size, int padded) noexcept nogil:
+    """Digits of the same."""
     cdef size_t at
     cdef char* o
     if reserve(out, 2 * (size + (padded if padded > 0 else 0))) != OK:
@@ -150,7 +152,7 @@ cdef inline int _decimal(Out* out, const uint8_t* p, size_t size, int precision,
     cdef bint odd = False
     cdef int index
     cdef char* o
-    if whole < 0 or scale < 0 or precision > MOST_DIGITS or size == 0:
+    if whole < 0 or scale < 0 or precision > MOST_DIGITS:
         return ASK_PYTHON
     if (
         REPLICATOR_GROUP[whole % 9] + whole // 9 * 4 + scale // 9 * 4 + REPLICATOR_GROUP[scale % 9] != <int64_t>size
@@ -304,7 +306,8 @@ cdef inline int _time(Out* out, const uint8_t* p, size_t size) noexcept nogil:
 cdef inline int put_value(
     Out* out, int kind, int first, int second, const uint8_t* p, size_t size
 ) noexcept nogil:
-    """`kind`, `first`, `second`: of a `Code` (`sink/mysql/sql/row_texts.py`). ASK_PYTHON: it has no such text, or is rare."""
+    """`kind`, `first`, `second`: of a `Code` (`sink/mysql/sql/row_texts.py`). ASK_PYTHON: for a value that is rare, or has
+    no text."""
     if kind == ESCAPED:
         return _escaped(out, p, size, first)
     if kind == HEXADECIMAL:
@@ -321,7 +324,7 @@ cdef inline int put_value(
         return put_unsigned(out, 1900 + p[0]) if p[0] else ASK_PYTHON
     if kind == FLOATING:
         return _floating(out, double_at(p) if size == 8 else single_at(p)) if size in (4, 8) else ASK_PYTHON
-    if kind == DECIMAL:
+    if kind == DECIMAL and size:
         return _decimal(out, p, size, first, second)
     if kind == DATE and size == 3:
         return _date(out, <uint32_t>little(p, 3))

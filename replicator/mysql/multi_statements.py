@@ -19,6 +19,7 @@ _SET_OPTION: Final = b"\x1b\x00\x00"
 _QUERY: Final = b"\x03"
 _FILE: Final = 0xFB
 """First byte of an answer that asks for the rows of a LOAD DATA LOCAL."""
+_UNASKED: Final = "the server asks for a file that no statement has named"
 
 
 class Outcome(msgspec.Struct):
@@ -37,9 +38,10 @@ def enable(session: Session) -> None:
     """Raises the errors of its side."""
     try:
         session.packets.command(_SET_OPTION)
-        session.packets.receive()
+        if session.packets.receive()[0] == _FILE:
+            raise ConnectionError(_UNASKED)
     except CLIENT_ERRORS as error:
-        raise session.error(error) from error
+        raise _lost(session, session.error(error)) from error
 
 
 def execute(session: Session, text: Text, statements: int, timeout: float) -> Outcome:
@@ -86,7 +88,7 @@ def receive(session: Session, statements: int, timeout: float, loads: Sequence[P
             if packets.receive()[0] == _FILE:
                 rows = next(waiting, None)
                 if rows is None:
-                    raise ConnectionError("the server asks for a file that no statement has named")
+                    raise ConnectionError(_UNASKED)
                 packets.file(rows())
                 continue
             done += 1

@@ -26,6 +26,7 @@ VARIABLES = (
     "log_bin",
     "log_replica_updates",
     "log_slave_updates",
+    "max_allowed_packet",
     "read_only",
     "replica_skip_errors",
     "server_id",

@@ -86,7 +86,7 @@ class Session:
         except CLIENT_ERRORS as error:
             raise self.error(error) from error
         except authentication.PROTOCOL_ERRORS as error:
-            raise authentication.protocol_error(self.side, error, self.where) from error
+            raise self._broken(error) from error
 
     def value(self, sql: str, values: Sequence[object] = ()) -> Any:
         """The first column of the first row; None without rows."""
@@ -103,7 +103,14 @@ class Session:
             if not isinstance(number, int) or number in server_errors.UNAVAILABLE:
                 raise self.error(error) from error
             return number
+        except authentication.PROTOCOL_ERRORS as error:
+            raise self._broken(error) from error
         return 0
+
+    def _broken(self, error: Exception) -> ReplicatorError:
+        """For an answer that is none: also a request for a file, which PyMySQL does not send."""
+        self.abort()
+        return authentication.protocol_error(self.side, error, self.where)
 
     def error(self, error: Exception) -> ReplicatorError:
         """For an exception of a statement or command on this connection."""

@@ -8,7 +8,6 @@ from replicator.config.mysql_sink import MySQLSink
 from replicator.errors import ReplicatorError, SinkError
 from replicator.mysql import multi_statements, server_errors
 from replicator.mysql.multi_statements import Outcome
-from replicator.mysql.packets import FILE_PACKET
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
 from replicator.mysql.statement_text import Text
@@ -16,7 +15,6 @@ from replicator.sink.mysql import apply_mode, errors, events, row_groups
 from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.lenient_settings import lenient
 from replicator.sink.mysql.sql import load_mode
-from replicator.sink.mysql.sql.load_mode import Loads
 from replicator.sink.mysql.sql.statements import MODE, RESTORED
 
 _NET_SECONDS: Final = 600
@@ -46,8 +44,6 @@ class Target:
         mode: how row images are applied.
         room: bytes that the text of a packet may have.
         obstacle: why rows are not inserted by LOAD DATA LOCAL, if they are applied by SQL.
-        sends_rows: they may be.
-        loads: tables for which it is used: none before `Loads.begin`.
     """
 
     def __init__(self, config: MySQLSink, password: str) -> None:
@@ -64,9 +60,7 @@ class Target:
             largest = int(self.session.value("SELECT @@SESSION.max_allowed_packet"))
             self.room = min(largest, config.max_packet_bytes) - _PACKET_SPARE
             self.largest = largest - _PACKET_SPARE
-            self.sends_rows = sends_rows and self.mode == "sql" and self.largest > FILE_PACKET
             self.obstacle = load_mode.obstacle(config, self.server)
-            self.loads = Loads()
             multi_statements.enable(self.session)
         except BaseException:
             self.session.close()

@@ -47,13 +47,13 @@ def changes(run: Run, layout: Layout) -> Iterator[Change]:
             yield None, first
 
 
-def values(b: bytes, layout: Layout, at: int = 0) -> list[bytes | None]:
-    """Of the image that begins at `at`; see `Values`."""
-    return values_at(b, layout, at)[0]
+def values(b: bytes, layout: Layout) -> list[bytes | None]:
+    """Of an image; see `Values`."""
+    return values_at(b, layout, 0)[0]
 
 
 def values_at(b: bytes, layout: Layout, at: int) -> tuple[list[bytes | None], int]:
-    """The same, and where the image ends. Raises ValueError: it is not whole."""
+    """(values, offset behind the image) of the image that begins at `at`. Raises ValueError: it is not whole."""
     bitmap = (len(layout.sizes) + 7) // 8
     nulls = int.from_bytes(b[at : at + bitmap], "little")
     at += bitmap
@@ -73,7 +73,7 @@ def values_at(b: bytes, layout: Layout, at: int) -> tuple[list[bytes | None], in
     return found, at
 
 
-def each(images: bytes, layout: Layout) -> Iterator[list[bytes | None]]:
+def iter_values(images: bytes, layout: Layout) -> Iterator[list[bytes | None]]:
     """The values of images that follow each other. Raises ValueError for images that are not whole."""
     at = 0
     while at < len(images):

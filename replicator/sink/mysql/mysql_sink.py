@@ -126,7 +126,7 @@ class MySQLSink:
         self._sequence = 0
         self._mode: Mode | None = None
         self._loads = Loads()
-        self._said = ""  # of them
+        self._load_message = ""  # logged last
         self._waiting: Position | None = None  # a position without rows, not committed yet
         self._committed: Position | None = None
         self._last_commit = 0.0
@@ -138,8 +138,7 @@ class MySQLSink:
         term.check()
         try:
             target = self._target = self._hosts.first(lambda config: Target(config, self._password))
-            target.loads = self._loads
-            self._loads.begin(allowed=target.sends_rows and target.obstacle is None)
+            self._loads.begin(allowed=target.mode == "sql" and target.obstacle is None)
             self._prepare(target)
             claimed = claim(target.session, self._position_table, term)
             recover(target.session, target.server, self._position_table, term)
@@ -174,10 +173,10 @@ class MySQLSink:
                 "GRANT %s ON *.* TO %s;",
                 self._task, target.session.where, apply_mode.statements(target.server), privilege, account,
             )  # fmt: skip
-        loads = "" if target.mode == "binlog" else load_mode.said(target.obstacle)
-        if loads and loads != self._said:
-            log.info("%s: at %s %s", self._task, target.session.where, loads)
-        self._mode, self._said = target.mode, loads
+        message = "" if target.mode == "binlog" else load_mode.description(target.obstacle)
+        if message and message != self._load_message:
+            log.info("%s: at %s %s", self._task, target.session.where, message)
+        self._mode, self._load_message = target.mode, message
 
     def _prepare(self, target: Target) -> None:
         table = self._position_table
@@ -349,7 +348,7 @@ class MySQLSink:
             self._transaction = Transaction(
                 target, self._position_table, term, self._sequence, self._resolver, self._settle
             )
-            self._transaction.branches = self._branches
+            self._transaction.branches, self._transaction.loads = self._branches, self._loads
         return self._transaction
 
     def _commit(self) -> None:

@@ -22,6 +22,7 @@ from replicator.sink.mysql.row_sections import Changes, Section
 from replicator.sink.mysql.shards import Owners
 from replicator.sink.mysql.sql import statements as sql
 from replicator.sink.mysql.sql.load_mode import Loads
+from replicator.sink.mysql.sql.row_texts import NO_TEXT
 from replicator.sink.mysql.sql.sql_table import SqlTable
 from replicator.sink.mysql.transcoding import Transcode
 
@@ -257,10 +258,10 @@ class RowGroup:
 
 def _sql(rows: Rows, loads: Loads | None) -> Iterator[Text]:
     assert rows.route.sql is not None, "routes of one session"  # noqa: S101
-    load = loads is not None and loads.takes(rows.route.table)
+    load = loads is not None and loads.uses(rows.route.table)
     try:
         yield from sql.statements(rows.route.sql, rows.run, load=load)
-    except (ValueError, IndexError, OverflowError) as error:
+    except NO_TEXT as error:
         raise SinkError(
             "E3425",
             f"a row of {rows.route.table} can't be written by SQL",

@@ -57,6 +57,7 @@ class Transaction:
         sequence: of the position row before it.
         resolver: of conflicts; None: every conflict is an error.
         branches: connections for a part of the rows; None: one connection writes them.
+        loads: tables whose rows may be inserted by LOAD DATA; None: none.
         event_bytes: images in one event, unless a single row has more.
     """
 
@@ -76,6 +77,7 @@ class Transaction:
         self.sequence = sequence
         self.resolver = resolver
         self.branches: Branches | None = None
+        self.loads: Loads | None = None
         self._parts: list[list[Text]] | None = None  # of the group; none: it is not divided; None: not known
         self._begun: _Begun | None = None
         self._open = False  # a part of it was executed
@@ -253,21 +255,22 @@ class Transaction:
 
         LOAD DATA does not say what it has not taken, so that INSERT repeats it. `resolves`: unless rows are read next.
         """
-        was_open, sequence, loads = self._open, self.sequence, self._target.loads
+        was_open, sequence, loads = self._open, self.sequence, self.loads
         packets = self._packets(group, position, loads)
-        loading = any(loads_of(statement) for packet in packets for statement in packet)
-        if loading and was_open:
+        if loads is None or not any(loads_of(statement) for packet in packets for statement in packet):
+            return self._executed(packets, position)
+        if was_open and not resolves:  # else there is one
             self._run(_SAVEPOINT, 1)
         try:
             outcome, of_rows = self._executed(packets, position)
         except SinkUnavailable:
-            if loading:
-                loads.lost(self._target.session.where)
+            loads.lost(self._target.session.where)
             raise
         error = outcome.error
-        if loading and error is None:
+        if error is None:
             loads.taken()
-        if not loading or error is None or not of_rows or not errors.is_of_row(error):
+            return outcome, of_rows
+        if not of_rows or not errors.is_of_row(error):
             return outcome, of_rows
         if resolves and errors.is_conflict(error):
             return outcome, of_rows

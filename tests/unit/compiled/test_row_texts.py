@@ -95,7 +95,7 @@ def image(row: Sequence[bytes | None]) -> bytes:
 
 def both(shapes: Sequence[ColumnShape], layout: Layout, form: str) -> tuple[RowTexts, RowTexts]:
     """The compiled one, and the twin."""
-    members = row_texts.members(shapes, range(len(shapes)))
+    members = row_texts.enum_columns(shapes, range(len(shapes)))
     write, code, notation = {
         "insert": (literals.literal_of, literals.code_of, literals.VALUES),
         "load data": (load_data.write_of, load_data.code_of, load_data.LINES),

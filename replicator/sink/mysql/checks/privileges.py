@@ -45,15 +45,15 @@ def of_server(session: Session, server: Server, config: MySQLSink) -> tuple[list
 
 
 def of_loads(server: Server, config: MySQLSink, mode: Mode) -> list[Finding]:
-    """How many rows are inserted, where they are applied by SQL."""
+    """Whether LOAD DATA is used, where rows are applied by SQL."""
     if mode != "sql":
         return []
     id_, found = "sink.load_data", load_mode.obstacle(config, server)
     if found is None:
-        return [Finding.ok(id_, load_mode.said(None))]
+        return [Finding.ok(id_, load_mode.description(None))]
     if not found.fix:
-        return [Finding.ok(id_, load_mode.said(found))]
-    return [Finding(id_, "warn", load_mode.said(found), f"{found.wanted}: LOAD DATA LOCAL is faster", found.fix)]
+        return [Finding.ok(id_, load_mode.description(found))]
+    return [Finding(id_, "warn", load_mode.description(found), f"{found.wanted}: LOAD DATA LOCAL is faster", found.fix)]
 
 
 def of_branches(session: Session, server: Server, config: MySQLSink) -> list[Finding]:

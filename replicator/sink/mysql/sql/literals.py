@@ -68,7 +68,7 @@ def literal_of(column: ColumnShape) -> Write:
 def rows_of(layout: Layout, columns: Sequence[ColumnShape], written: Sequence[int]) -> RowTexts:
     """Rows of INSERT. Raises KeyError: a type has no literal."""
     fields = [Field(index, literal_of(columns[index]), code_of(columns[index])) for index in written]
-    return row_texts.row_texts(layout, fields, row_texts.members(columns, written), VALUES)
+    return row_texts.row_texts(layout, fields, row_texts.enum_columns(columns, written), VALUES)
 
 
 def code_of(column: ColumnShape) -> Code:

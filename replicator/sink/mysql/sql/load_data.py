@@ -10,7 +10,6 @@ as `CHARACTER SET binary` converts nothing.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple
@@ -25,7 +24,7 @@ from replicator.sink.mysql.sql.json_literals import text_of
 from replicator.sink.mysql.sql.row_texts import DOCUMENT, ESCAPED, Code, Field, Form, RowTexts, Write
 
 FEWEST: Final = 200
-"""Rows from which on LOAD DATA is faster than INSERT: it takes a round trip, and two statements behind it."""
+"""Rows of a run from which on LOAD DATA is faster than INSERT: it takes a round trip, and two statements behind it."""
 _NAME: Final = b"replicator"
 """Of the file that the server asks for. There is none."""
 _FORMAT: Final = (
@@ -35,7 +34,7 @@ _FORMAT: Final = (
 LINES: Final = Form(begins=b"", between=b"\t", ends=b"\n", joins=b"", null=b"\\N")
 _ROWS: Final = -1  # any number in a piece
 _COUNTED: Final = b"SET @replicator_warnings = @@warning_count, @replicator_rows = ROW_COUNT()"
-"""In a statement without a table or a subquery, which would set both anew."""
+"""Directly behind LOAD DATA: any other statement sets both anew, as does one with a subquery before it reads them."""
 _PIECE: Final = 256 << 10
 _NUMBERS: Final = frozenset({types.ENUM, types.SET, types.BIT})
 """A text would be the member of that name, or bits: only a number is the same in each column."""
@@ -70,11 +69,11 @@ def loaded(
     if sets:
         statement += b" SET " + b",".join(sets)
     fields = [Field(index, write_of(columns[index]), code_of(columns[index])) for index in written]
-    return LoadedTable(statement, row_texts.row_texts(layout, fields, row_texts.members(columns, written), LINES))
+    return LoadedTable(statement, row_texts.row_texts(layout, fields, row_texts.enum_columns(columns, written), LINES))
 
 
 def _expression(column: ColumnShape, variable: bytes) -> bytes | None:
-    """Of a column that is set from its field by one; None: the field is stored as it is.
+    """The SQL expression that the column is set to; None: the field is stored as it is.
 
     Texts have their character set, as literals have: bytes would be taken for those of the column, whose character set
     may have been changed meanwhile.
@@ -113,7 +112,7 @@ def _rows(table: LoadedTable, images: bytes) -> Iterator[bytes]:
             if piece.lenient:
                 return
             yield piece.text
-    except (ValueError, IndexError, OverflowError, struct.error):
+    except row_texts.NO_TEXT:
         return
 
 

@@ -6,6 +6,7 @@ it.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -15,8 +16,10 @@ from replicator.mysql.table_shape import ColumnShape
 from replicator.sink.mysql.image_values import Layout, values_at
 
 Write: TypeAlias = Callable[[bytes], bytes]
-"""Value of an image -> its text. Raises ValueError: it has none."""
+"""Value of an image -> its text. Raises one of NO_TEXT: it has none."""
 
+NO_TEXT: Final = (ValueError, IndexError, OverflowError, struct.error)
+"""What writing a value raises that has no text, or is damaged."""
 PYTHON: Final = 0
 SIGNED: Final = 1
 UNSIGNED: Final = 2
@@ -52,7 +55,7 @@ class Code(NamedTuple):
 
 
 class Form(NamedTuple):
-    """begins, ends: around a row; between: its values; joins: between rows."""
+    """begins, ends: around a row; between: its values; joins: between rows; null: a value that is NULL."""
 
     begins: bytes
     between: bytes
@@ -70,7 +73,7 @@ class Field(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """end: of the images in it. lenient: each row has an ENUM with the value 0."""
+    """text: of so many rows. end: of their images. lenient: each row has an ENUM with the value 0."""
 
     text: bytes
     end: int
@@ -80,8 +83,10 @@ class Piece(NamedTuple):
 
 class RowTexts(Protocol):
     def piece(self, images: bytes, at: int, most_rows: int, most: int) -> tuple[bytes, int, int, bool]:
-        """The `Piece` that begins at `at`: at most so many rows and bytes, but one row at least. Raises ValueError: an
-        image is damaged, or a value has no text."""
+        """The `Piece` that begins at `at`: at most so many rows and bytes, but one row at least.
+
+        Raises one of NO_TEXT.
+        """
 
     def halves(self, images: bytes) -> tuple[bytes, bytes]:
         """(images before, images after) of updates. Raises ValueError: an image is damaged, or the last one missing."""
@@ -101,7 +106,7 @@ def row_texts(layout: Layout, fields: Sequence[Field], members: Sequence[int], f
     return made
 
 
-def members(columns: Sequence[ColumnShape], written: Sequence[int]) -> tuple[int, ...]:
+def enum_columns(columns: Sequence[ColumnShape], written: Sequence[int]) -> tuple[int, ...]:
     """Those of `written` that are ENUM."""
     return tuple(index for index in written if columns[index].type == types.ENUM)
 

@@ -15,7 +15,7 @@ from replicator.model.table import Column
 from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.statement_text import Text
 from replicator.mysql.table_shape import ColumnShape, TableShape
-from replicator.sink.mysql.image_values import Layout, each
+from replicator.sink.mysql.image_values import Layout, iter_values
 from replicator.sink.mysql.row_runs import Run
 from replicator.sink.mysql.sql import key_texts, load_data, row_texts
 from replicator.sink.mysql.sql.key_texts import Keys, keys_of
@@ -79,7 +79,8 @@ def _deletions(table: bytes, hint: bytes, keys: Keys, images: bytes) -> Iterator
 def _inserts(table: SqlTable, images: bytes) -> Iterator[bytes]:
     head, at = _insert(table), 0
     for piece in row_texts.pieces(table.texts, images, _ROWS, _BYTES):
-        _check_texts(table, piece, images[at : piece.end])
+        if piece.lenient:
+            _check_texts(table, images[at : piece.end])
         at = piece.end
         yield from _in_mode([head + piece.text], lenient=piece.lenient)
 
@@ -95,12 +96,13 @@ def _updates(table: SqlTable, images: bytes) -> Iterator[bytes]:
         piece = Piece(*table.texts.piece(afters, new, _ROWS, _BYTES))
         found = Piece(*keys.piece(befores, old, piece.rows, _ANY))
         here = afters[new : piece.end]
-        _check_texts(table, piece, here)
+        if piece.lenient:
+            _check_texts(table, here)
         if table.merges and found.text == keys.piece(afters, new, piece.rows, _ANY)[0]:
             yield from _merged(table, found, piece)
         else:
             for before, after in zip(
-                each(befores[old : found.end], table.layout), each(here, table.layout), strict=True
+                iter_values(befores[old : found.end], table.layout), iter_values(here, table.layout), strict=True
             ):
                 yield from _update(table, before, after, lenient=piece.lenient)
         old, new = found.end, piece.end
@@ -147,11 +149,9 @@ def _on_duplicate(table: SqlTable) -> bytes:
     return b"%s ON DUPLICATE KEY UPDATE %s" % (b" AS replicator_new" if table.alias else b"", b",".join(sets))
 
 
-def _check_texts(table: SqlTable, piece: Piece, images: bytes) -> None:
+def _check_texts(table: SqlTable, images: bytes) -> None:
     """Raises ValueError: a session that is not strict would cut a text that is none."""
-    if not piece.lenient:
-        return
-    for row in each(images, table.layout):
+    for row in iter_values(images, table.layout):
         for index in table.written:
             if table.columns[index].charset in _UTF8 and table.columns[index].type not in (types.ENUM, types.SET):
                 (row[index] or b"").decode()

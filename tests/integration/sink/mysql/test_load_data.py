@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pymysql.constants import CLIENT
 
 from dev.faults.proxy import Proxy
 from replicator.errors import SinkError
 from replicator.model.batch import Batch
 from replicator.model.target_table import UNCHECKED
 from replicator.mysql.session import Session
+from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.mysql_sink import MySQLSink
 from replicator.sink.mysql.sql import load_data
 from tests.support import target
@@ -300,7 +302,10 @@ def test_said_once(same: Pair, caplog: pytest.LogCaptureFixture) -> None:
         caplog.clear()
         with set_global(same.target, "local_infile", "OFF"):
             sink.open(target.term())
-        assert "local_infile = OFF" in caplog.text
+            assert "local_infile = OFF" in caplog.text
+            caplog.clear()
+            sink.open(target.term())
+            assert "LOAD DATA" not in caplog.text
 
 
 def test_a_connection_that_is_lost_each_time(same: Pair, caplog: pytest.LogCaptureFixture) -> None:
@@ -369,3 +374,35 @@ def test_an_aborted_session_says_nothing(same: Pair) -> None:
         there = f"SELECT ID FROM information_schema.PROCESSLIST WHERE ID = {ident}"
         eventually(lambda there=there: not same.target.execute(there))  # type: ignore[misc]
         assert aborted() - before == more
+
+
+def test_several_connections(same: Pair) -> None:
+    """Commits that they divide have INSERT; one that is refused is repeated over one connection, where LOAD DATA fails
+    as well, and then INSERT, which names the row."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(300))")
+    sink = opened(same, order="key", connections=2)
+
+    def rows(first: int) -> str:
+        values = ",".join(f"({n}, '{'x' * 250}')" for n in range(first, first + 1_000))
+        return f"INSERT INTO t VALUES {values}"
+
+    with loading(same, 0):
+        deliver(sink, same.at_source(rows(0)))
+    assert equal(same)
+    same.at_target("INSERT INTO t VALUES (10007, '')")
+    with pytest.raises(SinkError, match=r"E3424.*row 7 "):
+        deliver(sink, same.at_source(rows(10_000)))
+    assert len(same.rows("t")[1]) == 1_001
+
+
+@pytest.mark.parametrize(
+    ("options", "announced"),
+    [({}, True), ({"apply": "sql"}, True), ({"apply": "binlog"}, False), ({"load_data": False}, False)],
+)
+def test_what_is_announced_to_the_server(same: Pair, options: dict[str, Any], announced: bool) -> None:
+    opened_target = Target(target.config(same.target, same.place, **options), "")
+    flags = opened_target.session.connection.client_flag
+    opened_target.close()
+    assert bool(flags & CLIENT.LOCAL_FILES) == announced
+    with Session(target.config(same.target, same.place), "") as source:
+        assert not source.connection.client_flag & CLIENT.LOCAL_FILES

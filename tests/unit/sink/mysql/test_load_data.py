@@ -43,6 +43,7 @@ def test_servers_that_take_it() -> None:
         ({"binlog_format": "STATEMENT"}, "binlog_format"),
         ({"binlog_format": "MIXED"}, "binlog_format"),
         ({"wsrep_load_data_splitting": "ON"}, "wsrep_load_data_splitting"),
+        ({"max_allowed_packet": "16384"}, "max_allowed_packet"),
     ],
 )
 def test_servers_that_do_not(more: dict[str, str], fix: str) -> None:
@@ -51,7 +52,7 @@ def test_servers_that_do_not(more: dict[str, str], fix: str) -> None:
     found = obstacle(more, mariadb=True)
     assert found is not None
     assert fix in found.found and f"SET GLOBAL {fix}" in found.fix
-    assert fix in load_mode.said(found)
+    assert fix in load_mode.description(found)
 
 
 def test_the_configuration_can_refuse_it() -> None:
@@ -61,15 +62,15 @@ def test_the_configuration_can_refuse_it() -> None:
 
 def test_a_table_that_was_refused() -> None:
     loads = Loads()
-    assert not loads.takes("a.t")
+    assert not loads.uses("a.t")
     loads.begin(allowed=True)
-    assert loads.takes("a.t") and loads.takes("a.u")
+    assert loads.uses("a.t") and loads.uses("a.u")
     loads.refuse(["a.t"], "here", "a warning")
-    assert not loads.takes("a.t") and loads.takes("a.u")
+    assert not loads.uses("a.t") and loads.uses("a.u")
     loads.begin(allowed=True)
-    assert loads.takes("a.t")
+    assert loads.uses("a.t")
     loads.begin(allowed=False)
-    assert not loads.takes("a.t")
+    assert not loads.uses("a.t")
 
 
 def test_connections_that_are_lost_each_time(caplog: pytest.LogCaptureFixture) -> None:
@@ -78,13 +79,13 @@ def test_connections_that_are_lost_each_time(caplog: pytest.LogCaptureFixture) -
     for lost in (2, 3):
         for _ in range(lost):
             loads.begin(allowed=True)
-            assert loads.takes("a.t")
+            assert loads.uses("a.t")
             loads.lost("here")
         if lost == 2:
             loads.taken()
     assert caplog.text.count("written by INSERT until the task restarts") == 1
     loads.begin(allowed=True)
-    assert not loads.takes("a.t")
+    assert not loads.uses("a.t")
 
 
 def column(kind: int, meta: int = 0, **more: object) -> ColumnShape:
