@@ -218,6 +218,9 @@ class Proxy:
         except OSError:
             _abort(writer)
             return
+        except asyncio.CancelledError:  # the proxy closes
+            _abort(writer)
+            raise
         self._connections |= {writer, their_writer}
         try:
             await _first(

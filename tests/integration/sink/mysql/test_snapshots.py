@@ -117,7 +117,7 @@ def test_restarts_during_the_copy(same: Pair) -> None:
         for _ in range(3):
             with fill.running():
                 before = fill.snapshot.rows if fill.snapshot else 0
-                eventually(lambda: fill.snapshot is not None and fill.snapshot.rows > before + 2000)  # noqa: B023
+                eventually(lambda: fill.snapshot is not None and fill.snapshot.rows > before + 2000, 120)  # noqa: B023
         with fill.running():
             fill.complete()
             equal(same, fill)
